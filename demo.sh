@@ -1,15 +1,39 @@
 #!/usr/bin/env bash
 # Builds xsp and profiles a real ResNet-50 with ONNX Runtime on this machine's CPU, at the levels model
 # and layer. Creates build/release/bin/xsp, resnet50.xsp and its page, resnet50.html.
+#
+# It fetches nothing of CUDA, so the collectors for NVIDIA's GPUs are left out: `tools/deps.sh --build`,
+# `cmake --preset release -DXSP_CUDA_HEADERS=ON` and `cmake --build --preset release` build them, too.
 set -euo pipefail
 cd "$(dirname "$0")"
 xsp=build/release/bin/xsp
 
-tools/deps.sh --build
-mkdir -p build
-echo "building xsp (log: build/release.log)" >&2
-{ cmake --preset release -DXSP_TESTS=OFF && cmake --build --preset release; } >build/release.log 2>&1 ||
-  { tail -n 30 build/release.log >&2; echo "error: the build failed: see build/release.log" >&2; exit 1; }
+# Shows the progress of Ninja: on a terminal as one line that changes, else a line every 20 seconds.
+progress() {
+  local from=$SECONDS told=$SECONDS line left
+  while IFS= read -r line; do
+    echo "$line" >>build/release.log
+    [[ $line =~ ^\[([1-9][0-9]*)/([0-9]+)\] ]] || continue
+    local built=${BASH_REMATCH[1]} all=${BASH_REMATCH[2]}
+    left=$(((SECONDS - from) * (all - built) / built))
+    if [ -t 2 ]; then
+      printf '\r\033[Kbuilding xsp: %d of %d, about %d s left' "$built" "$all" "$left" >&2
+    elif [ $((SECONDS - told)) -ge 20 ]; then
+      told=$SECONDS
+      echo "building xsp: $built of $all, about $left s left" >&2
+    fi
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
 
+echo "step 1 of 3: what the build needs" >&2
+tools/deps.sh --demo
+mkdir -p build
+echo "step 2 of 3: building xsp (log: build/release.log)" >&2
+fail() { tail -n 30 build/release.log >&2; echo "error: the build failed: see build/release.log" >&2; exit 1; }
+cmake --preset release -DXSP_TESTS=OFF -DXSP_CUDA_HEADERS=OFF >build/release.log 2>&1 || fail
+NINJA_STATUS='[%f/%t] ' cmake --build --preset release --target demo 2>&1 | progress || fail
+
+echo "step 3 of 3: profiling ResNet-50, and writing its page" >&2
 "$xsp" profile resnet50 --levels model,layer --max-time 60 -o resnet50.xsp
 "$xsp" report resnet50.xsp -o resnet50.html

@@ -34,13 +34,15 @@ format() {
 }
 page() { (cd web && npm run --silent format && npm run --silent check && npm run --silent test); }
 browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test); }
-# Reports, comparisons, gates, sweeps and folders of whole evaluations, and every analysis on them, take minutes with
-# sanitizers, most of it in DuckDB, which is not built with them: only the release's step runs them. The release's step
-# also runs all cases of tests with random ones, of which the sanitizers' step has a quarter; and workers on emulated
-# processors, where no sanitizer runs.
-gates='^(DiffTest|ServeTest|Executors/SweepTest)\.'
+# Reports, comparisons, gates, sweeps and folders of whole evaluations, every analysis on them, and tests of what SQL
+# alone defines take minutes with sanitizers, most of it in DuckDB, which is not built with them; so do programs that
+# import TensorFlow. Only the release's step runs them. It also runs all cases of tests with random ones, of which the
+# sanitizers' step has a quarter; and workers on emulated processors, where no sanitizer runs.
+gates='^(Diff(Run|Outputs)?Test|ServeTest|Sweep(File)?Test|Executors/SweepTest|Engines/PredictSystemsTest'
+gates+='|RunTensorFlowTest|ProfileFunctionTest)\.'
 folders='^Engines/CatalogueTest\.(AddingAgain|AFullDisk|AKilledWriter|AServerThatIsStopped|TwoWriters)'
-whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|RecordedSums|[A-Za-z]*/?[A-Za-z]*Numbers)\.'
+whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|Recorded(Sums|Roof)'
+whole+='|[A-Za-z]*/?[A-Za-z]*Numbers|TypicalInSql|Prelude(OfAQuery)?|Columns/ModelAnswerTest)\.'
 random='^(Oracle|Encode|DatabaseTest|Seeds/MadePrograms)\.' processors='ProcessorTest\.'
 sanitizers() { build_and_test dev -E "$gates|$folders|$whole"; }
 release() {

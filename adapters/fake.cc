@@ -148,7 +148,7 @@ xsp_status take_fault(xsp_model* model, const std::string& kind) {
 
 xsp_status probe(const xsp_host*, xsp_probe* probe) {
   // For a framework that may be absent, probe returns XSP_NOT_AVAILABLE, and says where it looked.
-  xsp::fill(probe, xsp_probe{0, "1", "built in", "cpu", ".fake", nullptr});
+  xsp::fill(probe, xsp_probe{0, "1", "built in", "cpu", ".fake", nullptr, nullptr});
   return XSP_OK;
 }
 
@@ -443,5 +443,6 @@ const xsp_adapter xsp_adapter_entry = {
     .record_details = nullptr,
     .keep_tokens = nullptr,
     .kept_bytes = nullptr,
+    .opens_several = 1,
 };
 }

@@ -182,8 +182,8 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     const Library& found = library();
     if (found.shim == nullptr) return fail(host, XSP_NOT_AVAILABLE, found.absent);
-    xsp::fill(probe,
-              xsp_probe{0, found.shim->build(), found.path.c_str(), "cpu", ".gguf", nullptr});
+    xsp::fill(probe, xsp_probe{0, found.shim->build(), found.path.c_str(), "cpu", ".gguf", nullptr,
+                               nullptr});
     return XSP_OK;
   });
 }

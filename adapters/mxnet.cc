@@ -107,7 +107,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
     const auto& found = library();
     if (!found.absent.empty()) return fail(host, XSP_NOT_AVAILABLE, found.absent);
     xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), "cpu", ".json,.params",
-                               "-symbol.json+-#.params"});
+                               "-symbol.json+-#.params", nullptr});
     return XSP_OK;
   });
 }

@@ -127,8 +127,9 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     const auto& found = library();
     if (found.api == nullptr) return fail(host, XSP_NOT_AVAILABLE, found.absent);
-    xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), found.devices.c_str(),
-                               ".onnx,.ort", nullptr});
+    xsp::fill(probe,
+              xsp_probe{0, found.version.c_str(), found.path.c_str(), found.devices.c_str(),
+                        ".onnx,.ort", nullptr, "--option session.intra_op.allow_spinning=0"});
     return XSP_OK;
   });
 }
@@ -408,5 +409,6 @@ const xsp_adapter xsp_adapter_entry = {
     .record_details = nullptr,
     .keep_tokens = nullptr,
     .kept_bytes = nullptr,
+    .opens_several = 1,
 };
 }

@@ -69,7 +69,7 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
     static const char* const devices = adapter::has_opencl() ? "cpu,opencl" : "cpu";
     xsp::fill(probe, xsp_probe{0, version.c_str(), path.c_str(), devices,
                                ".prototxt,.caffemodel,.cfg,.weights,.t7,.net,.onnx",
-                               ".prototxt+.caffemodel,.cfg+.weights"});
+                               ".prototxt+.caffemodel,.cfg+.weights", nullptr});
     return XSP_OK;
   });
 }

@@ -80,8 +80,9 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
       return found;
     }();
     if (present.devices.empty()) return fail(host, XSP_NOT_AVAILABLE, plugin("cpu").absent);
-    xsp::fill(probe, xsp_probe{0, present.version.c_str(), present.library.c_str(),
-                               present.devices.c_str(), ".mlir,.mlirbc,.stablehlo", nullptr});
+    xsp::fill(probe,
+              xsp_probe{0, present.version.c_str(), present.library.c_str(),
+                        present.devices.c_str(), ".mlir,.mlirbc,.stablehlo", nullptr, nullptr});
     return XSP_OK;
   });
 }

@@ -68,8 +68,8 @@ xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     const auto& found = library();
     if (!found.absent.empty()) return fail(host, XSP_NOT_AVAILABLE, found.absent);
-    xsp::fill(probe,
-              xsp_probe{0, found.version.c_str(), found.path.c_str(), "cpu", ".pb", nullptr});
+    xsp::fill(probe, xsp_probe{0, found.version.c_str(), found.path.c_str(), "cpu", ".pb", nullptr,
+                               nullptr});
     return XSP_OK;
   });
 }

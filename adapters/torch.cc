@@ -106,8 +106,9 @@ xsp_status in_torch(xsp_model* model, const char* what, Call&& call) {
 xsp_status probe(const xsp_host* host, xsp_probe* probe) {
   return guarded(host, [&] {
     const bool has_gpu = adapter::gpu_count(nullptr) > 0;
-    xsp::fill(probe, xsp_probe{0, TORCH_VERSION, adapter::library_path().c_str(),
-                               has_gpu ? "cpu,cuda" : "cpu", ".pt,.pth,.ts,.pt2", nullptr});
+    xsp::fill(probe,
+              xsp_probe{0, TORCH_VERSION, adapter::library_path().c_str(),
+                        has_gpu ? "cpu,cuda" : "cpu", ".pt,.pth,.ts,.pt2", nullptr, nullptr});
     return XSP_OK;
   });
 }
@@ -134,6 +135,7 @@ xsp_status take_options(const xsp_host* host, const xsp_open_options& given, xsp
 xsp_status take_signature(xsp_model* model) {
   std::string text = model->options.signature;
   if (text.empty()) text = model->program->signature_text();
+  if (text.empty()) text = model->options.shapes;
   const std::string why = adapter::parse_signature(text, &model->signature);
   if (!why.empty()) {
     return fail(model->host, XSP_BAD_MODEL,
@@ -142,13 +144,12 @@ xsp_status take_signature(xsp_model* model) {
   if (model->signature.inputs.empty()) {
     std::string example;
     for (const std::string& name : model->program->input_names()) {
-      example += (example.empty() ? "input " : "; input ") + name + " float32 batch,3,224,224";
+      example += " --input " + name + "=1x3x224x224";
     }
     return fail(model->host, XSP_BAD_INPUT,
-                model->path +
-                    ": it does not say what inputs it takes: export it with "
-                    "tools/export_torch.py, or give --option 'signature=" +
-                    (example.empty() ? "input x float32 batch,3,224,224" : example) + "'");
+                model->path + ": it does not say the shapes of its inputs: give them, with their " +
+                    "own sizes:" + (example.empty() ? " --input x=1x3x224x224" : example) +
+                    " (integers: x=1x128:int64)");
   }
   for (Port& port : model->signature.inputs) {
     const bool is_float =
@@ -187,6 +188,9 @@ xsp_status load(xsp_model* model) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
+    if (const std::string why = adapter::foreign_archive(error.what()); !why.empty()) {
+      return fail(model->host, XSP_BAD_MODEL, model->path + ": " + why);
+    }
     const std::string why = adapter::one_line(error.what());
     const std::string missing = adapter::missing_operator(error.what());
     if (!missing.empty()) return lacks_operator(model, missing);
@@ -446,5 +450,6 @@ const xsp_adapter xsp_adapter_entry = {
     .record_details = record_details,
     .keep_tokens = nullptr,
     .kept_bytes = nullptr,
+    .opens_several = 0,
 };
 }

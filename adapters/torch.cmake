@@ -5,6 +5,8 @@ if(COMMAND xsp_plugins)
   install(FILES adapters/torch.cc adapters/torch.cmake DESTINATION lib/xsp/adapters/src/adapters)
   install(DIRECTORY adapters/torch DESTINATION lib/xsp/adapters/src/adapters PATTERN "*_test.cc" EXCLUDE)
   install(PROGRAMS tools/build_torch_adapter.sh DESTINATION lib/xsp/adapters/src)
+  install(PROGRAMS tools/export_torch.py DESTINATION lib/xsp/adapters/src/tools)
+  install(DIRECTORY tools/recipes tools/networks DESTINATION lib/xsp/adapters/src/tools PATTERN "__pycache__" EXCLUDE)
   file(GLOB torch_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/torch/*_test.cc")
   xsp_test(adapters_torch_test LIBRARIES xsp_annotate
     SOURCES ${torch_tests} "${CMAKE_SOURCE_DIR}/adapters/torch/modules.cc"

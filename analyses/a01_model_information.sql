@@ -48,7 +48,7 @@ WITH stat AS (
     device_ns, span_ns, host_ns, step_ns, step_ns - half_ns AS step_low_ns, step_ns + half_ns AS step_high_ns, headline,
     coalesce(inputs_of(batch), 1) * inferences_per_s(latency_ns, step_ns, inferences_in_step) AS throughput_per_s,
     CASE WHEN inputs_of(batch) IS NULL THEN 'inferences' ELSE 'inputs' END AS throughput_of
-  FROM model_latency LEFT JOIN model_times() USING (batch)),
+  FROM model_latency LEFT JOIN model_time USING (batch)),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)
     AS doubling_gain_pct

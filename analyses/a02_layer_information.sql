@@ -43,6 +43,6 @@ FROM layers(CAST($batch AS INTEGER))
   LEFT JOIN layer_half_widths(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_counters(CAST($batch AS INTEGER)) USING (site_id)
   LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) USING (site_id)
-  LEFT JOIN (SELECT name, device_ns, span_ns FROM layer_device_times(CAST($batch AS INTEGER)) WHERE of = 'layer') d
+  LEFT JOIN (SELECT name, device_ns, span_ns FROM layer_device_time WHERE of = 'layer') d
     USING (name)
 ORDER BY ordinal

@@ -33,6 +33,6 @@ WITH execution AS (
 SELECT batch, ordinal AS index, name, type, latency_ns, d.device_ns, d.span_ns, CAST(q[1] AS BIGINT) AS min_ns,
   q[2] AS quartile1_ns, q[3] AS median_ns, q[4] AS quartile3_ns, CAST(q[5] AS BIGINT) AS max_ns
 FROM layers(CAST($batch AS INTEGER)) JOIN execution USING (site_id)
-  LEFT JOIN (SELECT name, device_ns, span_ns FROM layer_device_times(CAST($batch AS INTEGER)) WHERE of = 'layer') d
+  LEFT JOIN (SELECT name, device_ns, span_ns FROM layer_device_time WHERE of = 'layer') d
     USING (name)
 ORDER BY ordinal

@@ -20,6 +20,6 @@ SELECT batch, coalesce(type, 'unknown') AS type, count(*) AS layers, sum(self_ns
   any_value(d.device_ns) AS device_ns, any_value(d.span_ns) AS span_ns,
   pct(sum(self_ns), sum(sum(self_ns)) OVER ()) AS layers_share_pct
 FROM layers(CAST($batch AS INTEGER)) l
-  LEFT JOIN (FROM layer_device_times(CAST($batch AS INTEGER)) WHERE of = 'type') d ON d.name = coalesce(type, 'unknown')
+  LEFT JOIN (FROM layer_device_time WHERE of = 'type') d ON d.name = coalesce(type, 'unknown')
 GROUP BY batch, coalesce(type, 'unknown')
 ORDER BY latency_ns DESC, type

@@ -36,5 +36,5 @@ SELECT batch, ordinal AS index, layer, position, name, kernel_label(name) AS lab
   latency_ns, min_ns, max_ns, flops, dram_read_bytes, dram_write_bytes, occupancy_pct,
   intensity(flops, dram_bytes) AS intensity_flops_per_byte, 1e9 * flops / latency_ns AS arithmetic_flops_per_s,
   pipe, bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, counted
-FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)
+FROM every_kernel_fact
 ORDER BY ordinal, position

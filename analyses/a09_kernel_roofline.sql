@@ -39,6 +39,6 @@ SELECT batch, ordinal AS index, layer, name, kernel_label(name) AS label, latenc
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
   peak_bytes AS peak_bytes_per_s,
   concat(peak_source, CASE WHEN peak_name <> peak_name_of(pipe) THEN concat(', of ', peak_name) END) AS peak_source
-FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)
+FROM every_kernel_fact
 WHERE counted IS NULL
 ORDER BY ordinal, position

@@ -29,7 +29,7 @@
 -- @column pipe text The pipe that does most of the kernels' flops.
 -- @column bound text The limit: memory or compute.
 -- @column uncounted_pct pct Share of latency_ns whose counters are not known.
-WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks)),
+WITH fact AS MATERIALIZED (FROM every_kernel_fact),
 model AS (SELECT batch, latency_ns AS model_ns FROM model_latency),
 total AS (
   SELECT batch, name, sum(per_inference) AS kernels, count(DISTINCT layer) AS layers, sum(latency_ns) AS latency_ns,

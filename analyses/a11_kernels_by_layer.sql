@@ -34,7 +34,7 @@
 -- @column bound text The limit: memory or compute.
 -- @column uncounted_pct pct Share of kernel_latency_ns whose counters are not known.
 -- @column counted text The reason why some counters are not known.
-WITH layer AS MATERIALIZED (FROM layer_kernels(CAST($batch AS INTEGER), $peaks)),
+WITH layer AS MATERIALIZED (FROM layer_kernel),
 model AS (SELECT batch, latency_ns AS model_ns FROM model_latency)
 SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of, kernels,
   kernel_ns AS kernel_latency_ns, pct(kernel_ns, model_ns) AS model_share_pct,

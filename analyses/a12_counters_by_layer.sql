@@ -28,6 +28,6 @@ SELECT batch, ordinal AS index, name AS layer, type, flops, dram_read_bytes, dra
   analytic_bytes, flops / nullif(analytic_flops, 0) AS flops_ratio,
   dram_bytes / nullif(analytic_bytes, 0) AS bytes_ratio,
   pct(coalesce(uncounted_ns, 0), kernel_ns) AS uncounted_pct, uncounted_why AS counted
-FROM layer_kernels(CAST($batch AS INTEGER), $peaks)
+FROM layer_kernel
 WHERE kernels > 0
 ORDER BY coalesce(ordinal, 2147483647), first, name

@@ -31,7 +31,7 @@
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH layer AS (
   SELECT *, kernel_ns - coalesce(uncounted_ns, 0) AS counted_ns
-  FROM layer_kernels(CAST($batch AS INTEGER), $peaks))
+  FROM layer_kernel)
 SELECT batch, ordinal AS index, name AS layer, type, counted_ns AS kernel_latency_ns, flops, dram_bytes,
   intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / counted_ns AS arithmetic_flops_per_s,

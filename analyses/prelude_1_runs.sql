@@ -56,6 +56,13 @@ CREATE OR REPLACE TEMP TABLE source_run AS
     JOIN run_level l ON l.run_id = r.run_id AND l.level = w.level AND l.on_host
   WHERE NOT EXISTS (SELECT 1 FROM measured_run o WHERE o.level = w.level AND o.batch = r.batch)
   GROUP BY w.level, r.batch;
+-- The tables that build on this one are about one batch size (NULL: the smallest), one source of ceilings, and at most
+-- so many periods of a process. xsp sets them before it runs an analysis (src/desk/analyze/prelude.h). They are tables
+-- and not macros, because DuckDB plans a macro again in each query that names it, and planning takes longer than
+-- computing.
+CREATE OR REPLACE TEMP TABLE asked_for AS
+  SELECT CAST(NULL AS INTEGER) AS batch, 'measured' AS peaks, 100 AS periods;
+CREATE OR REPLACE TEMP MACRO asked_batch() AS (SELECT batch FROM asked_for);
 CREATE OR REPLACE TEMP MACRO chosen_batch(wanted_level, wanted_batch) AS
   coalesce(wanted_batch, (SELECT min(batch) FROM source_run WHERE level = wanted_level));
 CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
@@ -145,8 +152,13 @@ CREATE OR REPLACE TEMP MACRO why_no_requests() AS
 CREATE OR REPLACE TEMP MACRO why_no_tokens() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM span WHERE level = 1 AND type = 'token')
     THEN 'tokens: none were generated: evaluate a language model with --scenario generation' END;
+CREATE OR REPLACE TEMP MACRO why_no_loads() AS
+  CASE WHEN (SELECT count(*) FROM result
+      WHERE metric = 'latency_at_rate' OR metric LIKE '%.at\_clients' ESCAPE '\') < 2
+    THEN concat('loads: only one was measured: search for a rate with xsp evaluate --scenario max-rate, or give ',
+      'several numbers of --clients') END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none in this file: profile again' END;
+  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none here: profile without --no-peaks' END;
 
 -- ---- Statistics --------------------------------------------------------------------------------------
 
@@ -308,7 +320,7 @@ CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blo
     CASE stopped_by WHEN 'time' THEN 'time' WHEN 'iterations' THEN 'the number of inferences'
       WHEN 'interrupt' THEN 'an interrupt' ELSE 'a failure' END,
     CASE WHEN high_ns IS NULL THEN concat(' with ', blocks, ' of the 6 blocks that an interval takes')
-         ELSE concat(' at +-', share_text((high_ns - latency_ns) / latency_ns)) END,
+         ELSE concat(' at ±', share_text((high_ns - latency_ns) / latency_ns)) END,
     (SELECT concat(', ', share_text(try_cast(value AS DOUBLE) / 100), ' was wanted')
      FROM evaluation WHERE key = 'limits.width_pct')) END;
 -- Above these limits, the numbers of a level are doubtful: shares of the latency, and of the processors' time.

@@ -208,6 +208,8 @@ CREATE OR REPLACE TEMP VIEW operator_cost AS
     ('QuantizeLinear DequantizeLinear DynamicQuantizeLinear', 'none', 0, 'all'),
     ('Gather GatherElements GatherND Slice GatherBlockQuantized', 'none', 0, 'gather'),
     ('Reshape Squeeze Unsqueeze Flatten Identity Shape Size Constant', 'none', 0, 'view'),
+    -- TensorRT's conversions of layouts, and layers that run nothing on the device.
+    ('Reformat NoOp shape_call', 'none', 0, 'all'),
     -- PyTorch's operators; the bias is the first input of addmm and similar ones.
     ('conv1d conv2d conv3d convolution _convolution cudnn_convolution cudnn_convolution_relu', 'conv', 2, 'all'),
     ('cudnn_convolution_add_relu thnn_conv2d _conv_depthwise2d conv_depthwise3d', 'conv', 2, 'all'),
@@ -369,12 +371,12 @@ CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS C
 -- time of the work that is counted here: with nested layers, if they are counted here, else the layer's own. A layer's
 -- position is that of its first execution. is_matrix tells whether it consists of matrix products (NULL: not known),
 -- and is_of_cudnn whether cuDNN's settings apply to it on a GPU.
-CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
-  WITH RECURSIVE first AS MATERIALIZED (FROM layers(wanted_batch)),
+CREATE OR REPLACE TEMP TABLE layer_cost AS
+  WITH RECURSIVE first AS MATERIALIZED (FROM layers(asked_batch())),
   -- Few of many spans match, so the wanted ones are the side of the join that is looked up.
   parent AS MATERIALIZED (
     SELECT span_id AS parent_id, site_id AS outer_site FROM span
-    WHERE run_id = chosen_layer_run(wanted_batch) AND level = 3 AND span_id IN (SELECT parent_id FROM first)),
+    WHERE run_id = chosen_layer_run(asked_batch()) AND level = 3 AND span_id IN (SELECT parent_id FROM first)),
   executed AS MATERIALIZED (
     SELECT l.* EXCLUDE (parent_id), outer_site FROM first l LEFT JOIN parent USING (parent_id)),
   around AS MATERIALIZED (SELECT DISTINCT outer_site AS site_id, true AS has_inner FROM executed),
@@ -385,7 +387,7 @@ CREATE OR REPLACE TEMP MACRO layer_costs(wanted_batch) AS TABLE
         AS is_of_cudnn,
       per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
       per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
-    FROM executed l LEFT JOIN layer_shapes(wanted_batch) s USING (site_id) LEFT JOIN around USING (site_id)
+    FROM executed l LEFT JOIN layer_shapes(asked_batch()) s USING (site_id) LEFT JOIN around USING (site_id)
       LEFT JOIN operator_cost ON operator = operator_of(l.type)
         -- A module of PyTorch may have an operator's name, but is not an operator.
         AND (inputs IS NOT NULL OR has_inner IS NULL)),

@@ -283,10 +283,17 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source, most := NULL) 
     LEFT JOIN ceiling m ON m.run_id = named.run_id AND m.name = 'memory_bytes_per_s'
     LEFT JOIN ceiling l2 ON l2.run_id = named.run_id AND l2.name = 'l2_bytes_per_s';
 
--- Returns one row for each executed layer, with the time, flops and bytes of its own kernels. These belong to it and
+-- These facts of the batch size that was asked for, against the ceilings that were asked for; and by about 200
+-- inferences, against the measured ceilings.
+CREATE OR REPLACE TEMP TABLE every_kernel_fact AS
+  FROM kernel_facts([chosen_batch(6, asked_batch())], (SELECT peaks FROM asked_for));
+CREATE OR REPLACE TEMP TABLE kernel_fact AS
+  FROM kernel_facts([chosen_batch(6, asked_batch())], 'measured', most := 200);
+
+-- One row for each executed layer, with the time, flops and bytes of its own kernels. These belong to it and
 -- not to a layer nested in it, because latency_ns also excludes nested layers. Kernels in no layer are in the row whose
 -- name is empty. `kernels` is empty for a layer that is not in the kernel run.
-CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
+CREATE OR REPLACE TEMP TABLE layer_kernel AS
   WITH own AS (
     SELECT layer AS name, min(ordinal) AS first, sum(per_inference) AS kernels, sum(latency_ns) AS kernel_ns,
       sum(flops) AS flops, sum(dram_read_bytes) AS dram_read_bytes, sum(dram_write_bytes) AS dram_write_bytes,
@@ -294,10 +301,10 @@ CREATE OR REPLACE TEMP MACRO layer_kernels(wanted_batch, wanted_source) AS TABLE
       first(pipe ORDER BY flops DESC, pipe DESC) FILTER (flops IS NOT NULL) AS pipe,
       mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes,
       sum(latency_ns) FILTER (counted IS NOT NULL) AS uncounted_ns, min(counted) AS uncounted_why
-    FROM kernel_facts([chosen_batch(6, wanted_batch)], wanted_source, most := 200) GROUP BY layer),
-  seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, wanted_batch)], 3)),
-  layer AS (FROM layer_costs(chosen_batch(6, wanted_batch)))
-  SELECT chosen_batch(6, wanted_batch) AS batch, layer.ordinal, coalesce(layer.name, own.name) AS name, layer.type,
+    FROM kernel_facts([chosen_batch(6, asked_batch())], (SELECT peaks FROM asked_for), most := 200) GROUP BY layer),
+  seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, asked_batch())], 3)),
+  layer AS (FROM layer_cost)
+  SELECT chosen_batch(6, asked_batch()) AS batch, layer.ordinal, coalesce(layer.name, own.name) AS name, layer.type,
     layer.depth, layer.self_ns AS latency_ns, layer.time_of,
     coalesce(own.kernels, CASE WHEN seen.name IS NOT NULL THEN 0 END) AS kernels,
     coalesce(own.kernel_ns, CASE WHEN seen.name IS NOT NULL THEN 0 END) AS kernel_ns,

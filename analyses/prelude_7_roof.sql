@@ -90,63 +90,63 @@ CREATE OR REPLACE TEMP MACRO pipe_ceilings(run_ids) AS TABLE
     JOIN ceilings(run_ids, 'measured') ON name = peak_name_of(pipe) OR name = like_peak_name_of(pipe)
   GROUP BY ALL;
 
--- Returns the kernels of each layer by name: their time in one inference, and the pipe that does most of their flops by
+-- The kernels of each layer by name: their time in one inference, and the pipe that does most of their flops by
 -- the counters; NULL: not counted.
-CREATE OR REPLACE TEMP MACRO kernels_of_layers(wanted_batch) AS TABLE
+CREATE OR REPLACE TEMP TABLE kernel_of_layer AS
   WITH launched AS (
     SELECT layer_site, k.site_id, total_ns / r.typical AS kernel_ns
-    FROM launched_kernels([chosen_run(6, wanted_batch)]) k JOIN run_latency r USING (run_id)),
+    FROM launched_kernels([chosen_run(6, asked_batch())]) k JOIN run_latency r USING (run_id)),
   counted AS (
     SELECT l.name AS layer, k.name, max_by(pipe, value) FILTER (value > 0) AS pipe
     FROM (SELECT k.run_id, l.site_id AS layer_site, k.site_id, p.pipe, sum(c.value) AS value
           FROM span k JOIN span l ON l.run_id = k.run_id AND l.span_id = k.layer_id
             JOIN span_counter c ON c.run_id = k.run_id AND c.span_id = k.span_id
             JOIN pipe_counter p ON p.counter = c.name
-          WHERE list_contains(counter_run_ids([wanted_batch]), k.run_id) AND k.level = 6 AND l.level = 3
+          WHERE list_contains(counter_run_ids([asked_batch()]), k.run_id) AND k.level = 6 AND l.level = 3
           GROUP BY ALL) f
-      JOIN site_names(counter_run_ids([wanted_batch]), 3) l ON l.run_id = f.run_id AND l.site_id = layer_site
-      JOIN site_names(counter_run_ids([wanted_batch]), 6) k ON k.run_id = f.run_id AND k.site_id = f.site_id
+      JOIN site_names(counter_run_ids([asked_batch()]), 3) l ON l.run_id = f.run_id AND l.site_id = layer_site
+      JOIN site_names(counter_run_ids([asked_batch()]), 6) k ON k.run_id = f.run_id AND k.site_id = f.site_id
     GROUP BY ALL),
   named AS (
     SELECT l.name AS layer, k.name, sum(kernel_ns) AS kernel_ns
-    FROM launched f JOIN site_names([chosen_run(6, wanted_batch)], 3) l ON l.site_id = layer_site
-      JOIN site_names([chosen_run(6, wanted_batch)], 6) k ON k.site_id = f.site_id
+    FROM launched f JOIN site_names([chosen_run(6, asked_batch())], 3) l ON l.site_id = layer_site
+      JOIN site_names([chosen_run(6, asked_batch())], 6) k ON k.site_id = f.site_id
     GROUP BY ALL)
   SELECT n.*, c.pipe FROM named n LEFT JOIN counted c USING (layer, name);
 
 -- ---- The roof of a layer -----------------------------------------------------------------------------------
 
--- layer_costs() with the time of each layer's kernels and its ceilings. The time includes the kernels of layers inside
+-- layer_cost with the time of each layer's kernels and its ceilings. The time includes the kernels of layers inside
 -- it, if their flops are counted in it. `peak_flops` is the ceiling of the fastest pipe on which its work may have run,
 -- `peak_low_flops` of the slowest. It is that of the kernels that multiply matrices, if any do; kernels that serve them
 -- in the same layer do not lower it. If no kernel is known to do its work, the pipes follow from its types.
 -- `peak_bytes` is the ceiling of the memory. `peak_high_bytes` is that of the L2 cache if all data of the layer fits
 -- into it, because the shapes do not show whether it was there already. A CPU has one ceiling of each kind, and caches
 -- are not distinguished from memory.
-CREATE OR REPLACE TEMP MACRO layer_roofs(wanted_batch) AS TABLE
+CREATE OR REPLACE TEMP TABLE layer_roof AS
   WITH place AS (
     SELECT run_id, device, threads, coalesce(device LIKE 'cuda%', false) AS is_gpu FROM measured_run
-    WHERE run_id = chosen_layer_run(wanted_batch)),
+    WHERE run_id = chosen_layer_run(asked_batch())),
   layer AS MATERIALIZED (
     SELECT c.*, arithmetic_of(type, input_types, output_types) AS arithmetic, p.device, threads, is_gpu,
       may_use_tf32(p.device, is_of_cudnn) AS tf32
-    FROM layer_costs(wanted_batch) c, place p),
+    FROM layer_cost c, place p),
   launched AS MATERIALIZED (
     SELECT c.name AS layer, kernel_ns, CASE WHEN k.pipe IS NOT NULL THEN [k.pipe, k.pipe]
         ELSE kernel_pipes(k.name, arithmetic, is_matrix, tf32) END AS pipes,
       kernel_work(k.name, k.pipe) AS work
-    FROM kernels_of_layers(chosen_batch(3, wanted_batch)) k
+    FROM kernel_of_layer k
       LEFT JOIN (SELECT name, any_value(cost_layer) AS cost_layer FROM layer GROUP BY name) own ON own.name = k.layer
       JOIN (SELECT name, any_value(arithmetic) AS arithmetic, any_value(is_matrix) AS is_matrix, any_value(tf32) AS tf32
             FROM layer GROUP BY name) c ON c.name = coalesce(own.cost_layer, k.layer)),
-  ceiling AS MATERIALIZED (FROM pipe_ceilings([chosen_layer_run(wanted_batch)])),
+  ceiling AS MATERIALIZED (FROM pipe_ceilings([chosen_layer_run(asked_batch())])),
   memory AS (
     SELECT coalesce((SELECT peak_of(device, 'memory', 'bytes_per_s', threads) FROM place WHERE NOT is_gpu),
                     max(value) FILTER (name = 'memory_bytes_per_s')) AS bytes,
       max(value) FILTER (name = 'l2_bytes_per_s') AS l2,
       (SELECT try_cast(value AS DOUBLE) FROM evaluation, place
        WHERE key = concat('gpu.', device_number(device), '.l2_bytes')) AS l2_size
-    FROM ceilings([chosen_layer_run(wanted_batch)], 'measured')),
+    FROM ceilings([chosen_layer_run(asked_batch())], 'measured')),
   worked AS (
     SELECT layer, pipes, work FROM launched QUALIFY work = max(work) OVER (PARTITION BY layer)),
   kernel_time AS (SELECT layer, sum(kernel_ns) AS kernel_ns FROM launched GROUP BY layer),

@@ -50,8 +50,8 @@ CREATE OR REPLACE TEMP MACRO stack_facts(wanted_run) AS TABLE
     FROM stack WHERE run_id = wanted_run),
   path AS (
     SELECT stack_id, CASE WHEN is_own THEN place END AS place, CASE WHEN is_own THEN function END AS own_function,
-      CASE WHEN (kind <> 'python' AND file NOT LIKE '%python%') OR NOT (is_own OR is_transparent) THEN function END
-        AS callee, writes, compiles, locks, loads, kind = 'native' AS is_native,
+      CASE WHEN (kind <> 'python' AND parse_filename(file) NOT LIKE '%python%') OR NOT (is_own OR is_transparent)
+        THEN function END AS callee, writes, compiles, locks, loads, kind = 'native' AS is_native,
       CASE WHEN kind = 'native' THEN function END AS native_function,
       CASE WHEN kind = 'native' THEN parse_filename(file) END AS native_library,
       is_standard, CASE WHEN is_standard THEN function END AS standard_call, kind = 'python' AS has_python,

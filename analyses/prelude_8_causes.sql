@@ -68,7 +68,7 @@ CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
     AND c.correlation_id = s.correlation_id
   WHERE s.level = 6 AND s.device IS NOT NULL AND NOT s.is_open AND s.duration_ns > 0;
 
--- Returns every step of that run, and every typical inference. The host may be steps ahead of the device, so a step's
+-- Every step of these runs, and every typical inference. The host may be steps ahead of the device, so a step's
 -- time is taken where its work is done: from the first operation that it launched to the first that the next step
 -- launched, but not before the start of the previous step. Steps are those of the process's thread with the most steps
 -- (of several, the first thread). If no step launches anything, steps go from start to end on the host, if they are
@@ -77,58 +77,66 @@ CREATE OR REPLACE TEMP MACRO operations_of(run_ids) AS TABLE
 -- that is launched in between may belong to the next step. ahead_ns is how long the first operation waited; NULL: there
 -- is none. host_ns to host_end_ns is the step on the host, and work_ns is the sum of its operations' times. In an
 -- evaluation that `xsp profile` made, the steps are the inferences, because the time between them is not the model's.
-CREATE OR REPLACE TEMP MACRO every_period(wanted_batch) AS TABLE
-  WITH step AS MATERIALIZED (
+CREATE OR REPLACE TEMP TABLE every_period AS
+  WITH watched AS (SELECT DISTINCT run_id FROM run_of_causes WHERE fact_of('recorded_by') IS NOT NULL),
+  step AS MATERIALIZED (
     SELECT * EXCLUDE (steps) FROM (
-      SELECT coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns,
-        own_end_ns, is_whole, part, count(*) OVER (PARTITION BY process, thread) AS steps
-      FROM every_step
-      WHERE run_id = cause_run(wanted_batch) AND fact_of('recorded_by') IS NOT NULL)
-    QUALIFY thread = first_value(thread) OVER (PARTITION BY process ORDER BY steps DESC, thread)),
+      SELECT run_id, coalesce(process, 0) AS process, coalesce(thread, 0) AS thread, kind, number, start_ns, end_ns,
+        own_end_ns, is_whole, part, count(*) OVER (PARTITION BY run_id, process, thread) AS steps
+      FROM every_step SEMI JOIN watched USING (run_id))
+    QUALIFY thread = first_value(thread) OVER (PARTITION BY run_id, process ORDER BY steps DESC, thread)),
   launched AS (
-    SELECT t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns, sum(o.end_ns - o.start_ns) AS work_ns
-    FROM operations_of(CASE WHEN fact_of('recorded_by') IS NOT NULL THEN [cause_run(wanted_batch)] END) o
+    SELECT t.run_id, t.process, t.start_ns, t.end_ns, min(o.start_ns) AS device_ns,
+      sum(o.end_ns - o.start_ns) AS work_ns
+    FROM operations_of((SELECT list(run_id) FROM watched)) o
       ASOF JOIN (FROM step WHERE own_end_ns > start_ns) t
-      ON o.process = t.process AND o.call_ns >= t.start_ns
+      ON o.run_id = t.run_id AND o.process = t.process AND o.call_ns >= t.start_ns
     WHERE o.call_ns < t.own_end_ns GROUP BY ALL),
   -- Streams may begin a later step's operations first. Then that step begins no earlier than the one before.
   begun AS (
     SELECT t.*, CASE WHEN l.device_ns IS NOT NULL THEN max(l.device_ns) OVER (
-      PARTITION BY t.process ORDER BY t.start_ns, number ROWS UNBOUNDED PRECEDING) END AS device_ns, work_ns
-    FROM step t LEFT JOIN launched l USING (process, start_ns, end_ns)),
+      PARTITION BY t.run_id, t.process ORDER BY t.start_ns, number ROWS UNBOUNDED PRECEDING) END AS device_ns, work_ns
+    FROM step t LEFT JOIN launched l USING (run_id, process, start_ns, end_ns)),
   followed AS (
     SELECT *, CASE WHEN lead(number) OVER in_order = number + 1 THEN lead(device_ns) OVER in_order END
-      AS next_ns, count(device_ns) OVER (PARTITION BY process) AS on_device
-    FROM begun WINDOW in_order AS (PARTITION BY process ORDER BY start_ns, number))
-  SELECT process, thread, kind, part, CASE WHEN on_device > 0 THEN device_ns ELSE start_ns END AS start_ns,
+      AS next_ns, count(device_ns) OVER (PARTITION BY run_id, process) AS on_device
+    FROM begun WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns, number))
+  SELECT run_id, process, thread, kind, part, CASE WHEN on_device > 0 THEN device_ns ELSE start_ns END AS start_ns,
     CASE WHEN on_device > 0 THEN next_ns ELSE end_ns END AS end_ns, device_ns - start_ns AS ahead_ns,
     start_ns AS host_ns, end_ns AS host_end_ns, work_ns
   FROM followed WHERE CASE WHEN on_device > 0 THEN next_ns > device_ns ELSE is_whole AND end_ns > start_ns END
   UNION ALL
-  SELECT process, thread, 'inference', 'steady', start_ns, start_ns + duration_ns, NULL, start_ns,
+  SELECT run_id, process, thread, 'inference', 'steady', start_ns, start_ns + duration_ns, NULL, start_ns,
     start_ns + duration_ns, NULL
-  FROM measured_inference WHERE run_id = cause_run(wanted_batch) AND is_typical AND fact_of('recorded_by') IS NULL;
+  FROM measured_inference SEMI JOIN run_of_causes USING (run_id)
+  WHERE is_typical AND fact_of('recorded_by') IS NULL;
 
--- Returns the steady steps, at most `how_many` of a process, from the middle of the run. Inferences are the typical
--- ones. all_ns is the mean length over all steady steps of all processes, including those beyond `how_many`. All steady
--- steps count, because a pause in every tenth step belongs to the program. However, a step that is more than twenty
--- times as long as the median, and the only one among fifty, lies between two loops.
-CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
+-- The steady steps by run, each with its place among the `kept` of its process. Inferences are the typical ones. all_ns
+-- is the mean length over all steady steps of all processes. All steady steps count, because a pause in every tenth
+-- step belongs to the program. However, a step that is more than twenty times as long as the median, and the only one
+-- among fifty, lies between two loops.
+CREATE OR REPLACE TEMP TABLE steady_period AS
   WITH every AS MATERIALIZED (
-    SELECT *, list_position(['steady', 'warm-up', 'first'], part) AS rank FROM every_period(wanted_batch)),
-  best AS (FROM every SEMI JOIN (SELECT process, min(rank) AS rank FROM every GROUP BY process) USING (process, rank)),
+    SELECT *, list_position(['steady', 'warm-up', 'first'], part) AS rank FROM every_period),
+  best AS (
+    FROM every SEMI JOIN (SELECT run_id, process, min(rank) AS rank FROM every GROUP BY ALL)
+      USING (run_id, process, rank)),
   far AS (
     SELECT *, count(*) OVER of_process AS n,
       end_ns - start_ns > 20 * median(end_ns - start_ns) OVER of_process AS is_far
-    FROM best WINDOW of_process AS (PARTITION BY process)),
+    FROM best WINDOW of_process AS (PARTITION BY run_id, process)),
   counted AS (
-    SELECT * FROM far QUALIFY is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY process), n)),
-  placed AS (
-    SELECT *, row_number() OVER (PARTITION BY process ORDER BY start_ns) - 1 AS place,
-      count(*) OVER (PARTITION BY process) AS kept, avg(end_ns - start_ns) OVER () AS all_ns
-    FROM counted)
-  SELECT process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns, work_ns, all_ns FROM placed
-  WHERE place >= (kept - how_many) // 2 AND place < (kept - how_many) // 2 + how_many OR kept <= how_many;
+    SELECT * FROM far
+    QUALIFY is_of_loop(is_far, count(CASE WHEN is_far THEN 1 END) OVER (PARTITION BY run_id, process), n))
+  SELECT run_id, process, thread, kind, part, start_ns, end_ns, ahead_ns, host_ns, host_end_ns, work_ns,
+    row_number() OVER (PARTITION BY run_id, process ORDER BY start_ns) - 1 AS place,
+    count(*) OVER (PARTITION BY run_id, process) AS kept, avg(end_ns - start_ns) OVER (PARTITION BY run_id) AS all_ns
+  FROM counted;
+-- Returns the steady steps of the run of causes, at most `how_many` of a process, from the middle of the run.
+CREATE OR REPLACE TEMP MACRO periods(wanted_batch, how_many) AS TABLE
+  SELECT * EXCLUDE (run_id, place, kept) FROM steady_period
+  WHERE run_id = cause_run(wanted_batch)
+    AND (place >= (kept - how_many) // 2 AND place < (kept - how_many) // 2 + how_many OR kept <= how_many);
 
 CREATE OR REPLACE TEMP MACRO is_transfer(waits_in) AS
   waits_in IN ('read', 'write', 'pread64', 'pwrite64', 'readv', 'writev', 'fsync', 'fdatasync', 'open', 'openat',
@@ -159,15 +167,15 @@ CREATE OR REPLACE TEMP MACRO host_cause(level, type, name, phase, on_device, in_
   WHEN on_device OR (level = 2 AND has_layers) THEN 'framework'
   ELSE 'compute' END;
 
--- Returns every piece of every period: [start_ns, end_ns) has one cause. all_ns is that of periods(). `span_id` is the
+-- Every piece of the periods: [start_ns, end_ns) has one cause. all_ns is that of steady_period. `span_id` is the
 -- running operation of the device, or the span of the thread that the time belongs to (NULL: no span). `thread` is that
 -- thread; NULL: the time is the device's. `waiter` is the thread whose call waits for a copy. Pieces of the device that
 -- run underneath others are hidden.
-CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
-  WITH period AS MATERIALIZED (FROM periods(wanted_batch, how_many)),
+CREATE OR REPLACE TEMP TABLE period_piece AS
+  WITH period AS MATERIALIZED (FROM periods(asked_batch(), (SELECT periods FROM asked_for))),
   -- Adds the longest period before the first one and after the last, and extends to the nearest operation's edge.
   around AS (
-    SELECT cause_run(wanted_batch) AS run_id, process, min_by(thread, start_ns) AS thread,
+    SELECT cause_run(asked_batch()) AS run_id, process, min_by(thread, start_ns) AS thread,
       min(start_ns) - max(end_ns - start_ns) AS from_ns, max(end_ns) + max(end_ns - start_ns) AS until_ns
     FROM period GROUP BY process),
   edge AS (
@@ -199,7 +207,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
         name := c.name), (c.start_ns, c.span_id)) AS first
     FROM span c JOIN (SELECT DISTINCT process, correlation_id FROM executed) k
       ON k.correlation_id = c.correlation_id AND k.process = coalesce(c.process, 0)
-    WHERE c.run_id = cause_run(wanted_batch) AND c.level = 5 GROUP BY ALL),
+    WHERE c.run_id = cause_run(asked_batch()) AND c.level = 5 GROUP BY ALL),
   operation AS MATERIALIZED (
     SELECT o.*, call_ns, called_ns, c.first.span_id AS call_id, c.first.thread AS thread, c.first.type AS call_type,
       c.first.name AS call_name,
@@ -330,7 +338,7 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
       fact_of('recorded_by') = 'xsp run' AND fact_of('framework') = 'torch' AS in_python),
   phase_of AS (
     SELECT site_id, max(value) AS phase FROM site_attribute
-    WHERE run_id = cause_run(wanted_batch) AND key = 'phase' GROUP BY site_id),
+    WHERE run_id = cause_run(asked_batch()) AND key = 'phase' GROUP BY site_id),
   launching AS (
     SELECT DISTINCT l.site_id FROM near c JOIN near l ON l.process = c.process AND l.span_id = c.parent_id
     WHERE c.level = 5 AND c.type IN ('launch', 'graph_launch', 'copy', 'memset')),
@@ -390,142 +398,3 @@ CREATE OR REPLACE TEMP MACRO pieces(wanted_batch, how_many) AS TABLE
   SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, waiter,
     span_id, all_ns
   FROM cut WHERE cut_end_ns > cut_start_ns;
-
--- Returns the causes of a recorded step, each with its culprit: a kernel, a call, an operator, a module or a phase.
--- NULL: the time is in no span. `layer` is the layer that the culprit belongs to. time_ns is exclusive, and hidden_ns
--- ran underneath other work. Both are means over the steps, and all time_ns add up to the step in that run. Matrix
--- products are compute, and every other kernel is memory, because the memory's traffic bounds it in general. An
--- operator counts as a computation of the host if its site launches nothing itself and takes more than 50 us of its own
--- on average: in the periods, and in the stretch around them, which is the longest period and extends to the nearest
--- operation that ends or begins there. The work of a data loader is data, wherever it was found.
-CREATE OR REPLACE TEMP MACRO recorded_causes(wanted_batch) AS TABLE
-  WITH piece AS MATERIALIZED (FROM pieces(wanted_batch, 100)),
-  mean AS (
-    SELECT count(DISTINCT (process, period_ns)) AS periods,
-      any_value(all_ns) / sum(end_ns - start_ns) FILTER (NOT is_hidden) AS scale
-    FROM piece),
-  cost AS (
-    SELECT process, cause, span_id, coalesce(sum(end_ns - start_ns) FILTER (NOT is_hidden), 0) AS ns,
-      coalesce(sum(end_ns - start_ns) FILTER (is_hidden), 0) AS hidden_ns
-    FROM piece GROUP BY ALL),
-  -- The few wanted spans are found by a range before the join, because ten million spans take a second.
-  found AS MATERIALIZED (
-    SELECT span_id, parent_id, layer_id, level, type, name
-    FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT span_id FROM cost)
-      AND span_id BETWEEN (SELECT min(span_id) FROM cost) AND (SELECT max(span_id) FROM cost)),
-  -- Operators that copy on behalf of another one have the name of the outermost operator that requests the copy.
-  asked AS (
-    SELECT s.span_id, s.parent_id, s.type FROM span s
-    WHERE run_id = cause_run(wanted_batch) AND level = 3 AND type IN ('aten::clone', 'aten::contiguous', 'aten::to',
-      'aten::_to_copy', 'aten::reshape') AND EXISTS (FROM found WHERE type = 'aten::copy_')),
-  label AS MATERIALIZED (
-    SELECT name, kernel_label(name) AS label FROM (SELECT DISTINCT name FROM found WHERE level = 6)),
-  told AS MATERIALIZED (
-    SELECT f.span_id, f.layer_id,
-      CASE f.level WHEN 6 THEN label WHEN 3 THEN coalesce(b.type, a.type, f.type) ELSE name END AS culprit,
-      f.level = 2 OR (f.level = 3 AND is_module(f.type)) OR (f.level = 1 AND f.type = 'phase') AS is_vague
-    FROM found f LEFT JOIN label USING (name)
-      LEFT JOIN asked a ON a.span_id = CASE WHEN f.type = 'aten::copy_' THEN f.parent_id END
-      LEFT JOIN asked b ON b.span_id = a.parent_id),
-  layer AS (
-    SELECT span_id AS layer_id, name AS layer
-    FROM span WHERE run_id = cause_run(wanted_batch) AND span_id IN (SELECT layer_id FROM told)
-      AND span_id BETWEEN (SELECT min(layer_id) FROM told) AND (SELECT max(layer_id) FROM told)),
-  named AS MATERIALIZED (
-    SELECT c.*, layer, culprit, coalesce(is_vague, c.span_id IS NULL) AS is_vague
-    FROM cost c LEFT JOIN told USING (span_id) LEFT JOIN layer USING (layer_id)),
-  blamed AS (
-    SELECT cause, culprit, layer, is_vague, sum(ns) AS ns, sum(hidden_ns) AS hidden_ns,
-      count(DISTINCT span_id) AS calls
-    FROM named GROUP BY ALL),
-  -- The samples of the thread in a piece of each cause, and the number of other threads of the process that ran
-  -- meanwhile.
-  at_work AS (
-    SELECT process, time_ns, count(*) AS threads, any_value(coalesce(callee, own_function)) AS work,
-      any_value(native_function) FILTER (native_library LIKE '%.so%') AS works_in
-    FROM sample LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
-    WHERE run_id = cause_run(wanted_batch) AND state <> 'waiting' GROUP BY ALL),
-  looked AS (
-    SELECT n.cause, n.culprit, n.layer, n.is_vague, s.state, s.gil, s.waits_in, f.place, f.own_function, f.callee,
-      f.writes, f.compiles, f.loads, s.duration_ns, s.system_ns, s.faults, w.threads AS at_work, w.work, w.works_in,
-      is_standard, standard_call,
-      CASE WHEN s.state <> 'waiting' AND is_of_arithmetic(native_library) THEN native_function END AS arithmetic,
-      s.state <> 'waiting' AND is_spinning(coalesce(callee, own_function)) AS spins
-    FROM (FROM sample WHERE run_id = cause_run(wanted_batch)) s ASOF JOIN piece p
-        ON s.process = p.process AND s.thread = coalesce(p.thread, p.waiter) AND s.time_ns >= p.start_ns
-      JOIN named n ON n.process = p.process AND n.cause = p.cause AND n.span_id IS NOT DISTINCT FROM p.span_id
-      LEFT JOIN stack_facts(cause_run(wanted_batch)) f USING (stack_id)
-      LEFT JOIN at_work w ON w.process = s.process AND w.time_ns = s.time_ns
-    WHERE s.time_ns < p.end_ns
-      -- A thread that runs without the interpreter's lock is in compiled code. If no frame of that could be read, the
-      -- sample tells nothing.
-      AND NOT (s.state = 'running' AND s.gil IS NULL AND f.own_function IS NOT NULL AND f.native_library IS NULL
-               AND EXISTS (FROM sample WHERE run_id = cause_run(wanted_batch) AND gil = 'held'))
-      AND NOT coalesce(f.is_torn, false)
-      -- If the loader of data has spans, a sample in it that is in none of them came late.
-      AND NOT (coalesce(f.loads, false) AND p.cause = 'host code' AND EXISTS (FROM piece WHERE cause = 'data'))),
-  seen AS (
-    SELECT cause, culprit, layer, is_vague, place,
-      CASE WHEN cause IN ('compute', 'framework', 'host code') AND compiles THEN 'compilation'
-        WHEN cause IN ('compute', 'framework') AND is_standard THEN 'host code'
-        WHEN cause <> 'host code' THEN cause
-        WHEN loads THEN 'data'
-        WHEN gil = 'waited' OR spins THEN 'waiting' WHEN state = 'runnable' THEN 'descheduled'
-        WHEN arithmetic IS NOT NULL THEN 'compute'
-        WHEN writes OR (state = 'waiting' AND is_transfer(waits_in)) THEN 'input/output'
-        WHEN state = 'waiting' AND waits_in = 'futex' AND works_in IS NOT NULL THEN 'compute'
-        WHEN state = 'waiting' THEN 'waiting' ELSE cause END AS seen_cause,
-      CASE WHEN is_vague AND cause = 'host code' AND gil = 'waited' THEN interpreters_lock()
-        WHEN is_vague AND cause = 'host code' AND spins THEN concat('spinning in ', coalesce(callee, own_function))
-        WHEN cause = 'host code' AND state = 'waiting' AND waits_in = 'futex' AND works_in IS NOT NULL THEN works_in
-        WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND waits_in = 'futex'
-            AND (at_work > 0 OR regexp_matches(callee, '(^|::|[.])(pthread_)?join([(]|$)'))
-          THEN concat('threads of its own', ' in ' || work)
-        WHEN cause = 'host code' AND arithmetic IS NOT NULL THEN arithmetic
-        WHEN is_standard AND cause IN ('compute', 'framework', 'host code') THEN standard_call
-        WHEN is_vague AND cause = 'host code' AND state = 'waiting' AND waits_in IN ('clock_nanosleep', 'nanosleep')
-          THEN concat('sleeping in ', coalesce(callee, own_function, culprit))
-        WHEN is_vague AND cause IN ('host code', 'data') THEN coalesce(callee, own_function, culprit)
-        ELSE culprit END AS seen_culprit,
-      sum(duration_ns) AS weight
-    FROM looked GROUP BY ALL),
-  share AS (
-    SELECT *, weight / sum(weight) OVER (PARTITION BY cause, culprit, layer, is_vague) AS share FROM seen),
-  told_of AS (
-    SELECT coalesce(seen_cause, b.cause) AS cause,
-      CASE WHEN seen_cause IS NULL THEN b.culprit ELSE seen_culprit END AS culprit, b.layer, place,
-      ns * coalesce(share, 1) * scale AS time_ns, hidden_ns * coalesce(share, 1) * scale AS hidden_ns,
-      calls * coalesce(share, 1) / periods AS calls
-    FROM blamed b LEFT JOIN share s ON s.cause = b.cause AND s.culprit IS NOT DISTINCT FROM b.culprit
-        AND s.layer IS NOT DISTINCT FROM b.layer AND s.is_vague = b.is_vague
-      CROSS JOIN mean),
-  -- A thread is kept off the processors regardless of its work, so the same share of all operators' time is
-  -- descheduled.
-  kept_off AS (
-    SELECT cause, coalesce(sum(duration_ns) FILTER (state = 'runnable') / sum(duration_ns), 0) AS part
-    FROM looked WHERE cause IN ('compute', 'framework') GROUP BY cause),
-  -- The kernel provides memory that is touched for the first time. A page takes about a microsecond, and three in a
-  -- guest. If one microsecond a page explains a quarter of the time in the kernel, that time counts as allocation.
-  faulted AS (
-    SELECT cause, culprit, least(1 - coalesce(any_value(part), 0), sum(system_ns) / sum(duration_ns)) AS fault_part
-    FROM looked LEFT JOIN kept_off USING (cause)
-    WHERE cause IN ('compute', 'framework', 'host code') AND state <> 'waiting'
-    GROUP BY cause, culprit HAVING 1000 * sum(faults) >= 0.25 * sum(system_ns) AND sum(system_ns) > 0),
-  divided AS (
-    SELECT t.* REPLACE (time_ns * (1 - coalesce(part, 0) - coalesce(fault_part, 0)) AS time_ns)
-    FROM told_of t LEFT JOIN kept_off USING (cause)
-      LEFT JOIN faulted f ON f.cause = t.cause AND f.culprit IS NOT DISTINCT FROM t.culprit
-    UNION ALL
-    SELECT 'descheduled', culprit, layer, place, time_ns * part, 0, 0 FROM told_of JOIN kept_off USING (cause)
-    WHERE part > 0
-    UNION ALL
-    SELECT 'allocation', t.culprit, layer, place, time_ns * fault_part, 0, 0
-    FROM told_of t JOIN faulted f ON f.cause = t.cause AND f.culprit IS NOT DISTINCT FROM t.culprit)
-  SELECT CASE WHEN (cause IN ('host code', 'framework') OR (cause = 'compute' AND NOT on_device))
-        AND (contains(culprit, 'DataLoader')
-             OR layer IN (SELECT name FROM data_layer WHERE run_id = cause_run(wanted_batch)))
-      THEN 'data' ELSE cause END AS cause,
-    culprit, layer, place, sum(time_ns) AS time_ns, sum(hidden_ns) AS hidden_ns, sum(calls) AS calls
-  FROM divided, (
-    SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL) AS on_device)
-  GROUP BY ALL;

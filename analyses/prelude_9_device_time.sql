@@ -114,24 +114,24 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
 
 -- ---- Causes ------------------------------------------------------------------------------------------------
 
--- Returns the causes of program_step, or of an inference as long as the model's latency. They add up to it, with the
--- shares of the run that recorded most (recorded_causes). Without a device, recording is taken to slow everything
+-- The causes of program_step, or of an inference as long as the model's latency. They add up to it, with the
+-- shares of the run that recorded most (recorded_cause). Without a device, recording is taken to slow everything
 -- alike, as in time_by_level. With a device, its own clock gives its working time. Recording slows launching and the
 -- framework, so its cost is taken off these two, down to a fifth of them, and the other idle causes fill the rest of
 -- the step. If the device worked for longer than a step takes, a step's causes have their shares of the step, but an
 -- inference stays as the run recorded it.
-CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
+CREATE OR REPLACE TEMP TABLE step_cause AS
   WITH cause AS MATERIALIZED (
     SELECT *, on_device AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
       cause IN ('launch', 'framework') AS is_launching
-    FROM recorded_causes(wanted_batch), (
-      SELECT EXISTS (FROM span WHERE run_id = cause_run(wanted_batch) AND level = 6 AND device IS NOT NULL)
+    FROM recorded_cause, (
+      SELECT EXISTS (FROM span WHERE run_id = cause_run(asked_batch()) AND level = 6 AND device IS NOT NULL)
         AS on_device)),
   unit AS (
     SELECT step_ns, true AS is_step FROM program_step
     UNION ALL
     SELECT latency_ns, false FROM model_latency
-    WHERE batch = chosen_batch(2, wanted_batch) AND fact_of('recorded_by') IS NULL),
+    WHERE batch = chosen_batch(2, asked_batch()) AND fact_of('recorded_by') IS NULL),
   part AS (
     SELECT coalesce(sum(time_ns) FILTER (is_launching), 0) AS launching_ns,
       coalesce(sum(time_ns) FILTER (is_busy), 0) AS busy_ns,
@@ -151,11 +151,11 @@ CREATE OR REPLACE TEMP MACRO step_causes(wanted_batch) AS TABLE
                    WHEN is_launching THEN coalesce(kept_ns / nullif(launching_ns, 0), 0)
                    ELSE coalesce((idle_ns - kept_ns) / nullif(other_ns, 0), 0) END AS time_ns, hidden_ns, calls
   FROM cause, kept;
--- Returns the device's part of these: busy while it runs any kernel, else the cause of the moment.
-CREATE OR REPLACE TEMP MACRO device_causes(wanted_batch) AS TABLE
+-- The device's part of these: busy while it runs any kernel, else the cause of the moment.
+CREATE OR REPLACE TEMP VIEW device_cause AS
   SELECT CASE WHEN cause IN ('compute', 'memory', 'communication') THEN 'busy' ELSE cause END AS cause,
     sum(time_ns) AS duration_ns
-  FROM step_causes(wanted_batch) WHERE chosen_run(6, wanted_batch) IS NOT NULL
+  FROM step_cause WHERE chosen_run(6, asked_batch()) IS NOT NULL
   GROUP BY ALL HAVING sum(time_ns) > 0;
 
 -- ---- Models ------------------------------------------------------------------------------------------------
@@ -205,9 +205,9 @@ CREATE OR REPLACE TEMP VIEW unseen_work AS
     WHERE s.run_id = l.run_id AND s.site_id = l.site_id AND s.layer_site = coalesce(l.layer_site, -1))
   GROUP BY ALL HAVING sum(total_ns) > 0;
 
--- Returns the times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
+-- The times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
 -- before the device had done their work, so the latency alone is not the model's time.
-CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
+CREATE OR REPLACE TEMP TABLE model_device_time AS
   WITH shared AS (
     SELECT run_id, process, iteration, weight, end_ns, greatest(start_ns, max(end_ns) OVER (
       PARTITION BY run_id, process, iteration ORDER BY start_ns, span_id
@@ -229,11 +229,11 @@ CREATE OR REPLACE TEMP MACRO model_device_times() AS TABLE
   FROM seen_inference i LEFT JOIN inference USING (run_id, process, iteration) JOIN run_latency r USING (run_id)
   GROUP BY i.batch, i.run_id HAVING count(device_ns) > 0;
 
--- Returns the latency of each batch size with the times on the device. step_ns is the model's time if the call alone
+-- The latency of each batch size with the times on the device. step_ns is the model's time if the call alone
 -- does not show it: because the program trains, or marks its steps; because the call returns before the device is done;
 -- or because the program's steps contain no call, as with a replayed CUDA graph. `headline` has that in a sentence;
 -- empty: the latency is the whole time.
-CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
+CREATE OR REPLACE TEMP TABLE model_time AS
   SELECT m.batch, d.host_ns, d.device_ns, d.span_ns, s.step_ns, s.half_ns, s.steps, s.in_order,
     s.inferences AS inferences_in_step,
     CASE WHEN s.step_ns IS NOT NULL THEN concat('one step every ', time_text(s.step_ns), ', ', rate_text(s.step_ns),
@@ -242,7 +242,7 @@ CREATE OR REPLACE TEMP MACRO model_times() AS TABLE
           ELSE concat('; the call takes ', time_text(m.latency_ns)) END)
       WHEN d.returns_early THEN concat('the call returns after ', time_text(d.host_ns), ', the device is done ',
         time_text(d.span_ns), ' after the first launch; no step repeats') END AS headline
-  FROM model_latency m LEFT JOIN model_device_times() d USING (batch)
+  FROM model_latency m LEFT JOIN model_device_time d USING (batch)
     LEFT JOIN program_step s ON s.batch = m.batch AND (s.kind IN ('optimizer', 'mark')
       OR (s.on_device AND (d.returns_early OR s.inferences = 0)));
 
@@ -255,25 +255,25 @@ CREATE OR REPLACE TEMP MACRO inferences_per_s(latency_ns, step_ns, inferences_in
 -- Returns one number for one inference of a process.
 CREATE OR REPLACE TEMP MACRO inference_key(process, iteration) AS CAST(iteration AS BIGINT) * 65536 + process % 65536;
 
--- Returns the device's time for the layers, if a device ran: means over the typical inferences of the kernel run. `of`
+-- The device's time for the layers, if a device ran: means over the typical inferences of the kernel run. `of`
 -- is the subject: a layer, with the layers in it; own: a layer without them; type: the layers of a type without those
 -- in them; all layers. The span of several executions of a layer is their sum. The span of a type, or of all layers,
 -- goes from the first launch to the last end in an inference. A layer that launched nothing has no span. Layers of a
 -- replayed graph have no launch of their own, so the start of their first kernel is used.
-CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
+CREATE OR REPLACE TEMP TABLE layer_device_time AS
   WITH RECURSIVE whole AS (
     SELECT run_id, typical, (SELECT count(*) FROM seen_inference i WHERE i.run_id = r.run_id) AS seen
-    FROM run_latency r WHERE run_id = chosen_run(6, wanted_batch)),
+    FROM run_latency r WHERE run_id = chosen_run(6, asked_batch())),
   layer AS MATERIALIZED (
     SELECT s.span_id, s.parent_id, s.layer_id, inference_key(i.process, i.iteration) AS inference, s.name,
       coalesce(s.type, 'unknown') AS type, s.device IS NOT NULL AS on_device, s.start_ns + s.duration_ns AS end_ns
     FROM span s JOIN seen_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
       AND i.process = coalesce(s.process, 0)
-    WHERE s.run_id = chosen_run(6, wanted_batch) AND s.level = 3 AND NOT s.is_open),
+    WHERE s.run_id = chosen_run(6, asked_batch()) AND s.level = 3 AND NOT s.is_open),
   -- The nearest layer around each layer, with any other spans in between.
   outer_of AS MATERIALIZED (
     SELECT l.span_id, p.layer_id AS outer_id FROM layer l
-      JOIN (SELECT span_id, layer_id FROM span WHERE run_id = chosen_run(6, wanted_batch)
+      JOIN (SELECT span_id, layer_id FROM span WHERE run_id = chosen_run(6, asked_batch())
               AND span_id IN (SELECT parent_id FROM layer)) p ON p.span_id = l.parent_id
     WHERE p.layer_id IS NOT NULL),
   -- The layers that have others in them: the others, and themselves.
@@ -285,7 +285,7 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
     SELECT o.outer_id, a.span_id FROM inner_of a JOIN outer_of o ON o.span_id = a.around_id
     WHERE a.span_id <> a.around_id),
   work AS MATERIALIZED (
-    FROM seen_operation WHERE run_id = chosen_run(6, wanted_batch) AND layer_id IS NOT NULL),
+    FROM seen_operation WHERE run_id = chosen_run(6, asked_batch()) AND layer_id IS NOT NULL),
   own AS MATERIALIZED (
     SELECT l.span_id, l.name, l.type, l.inference, device_ns, w.end_ns AS worked_ns,
       CASE WHEN l.on_device THEN w.start_ns ELSE w.call_ns END AS call_ns,
@@ -313,7 +313,7 @@ CREATE OR REPLACE TEMP MACRO layer_device_times(wanted_batch) AS TABLE
     SELECT of, name, weight, end_ns, greatest(start_ns, max(end_ns) OVER (PARTITION BY of, name, execution
       ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS from_ns
     FROM member),
-  unseen AS (FROM unseen_work WHERE run_id = chosen_run(6, wanted_batch) AND layer IS NOT NULL),
+  unseen AS (FROM unseen_work WHERE run_id = chosen_run(6, asked_batch()) AND layer IS NOT NULL),
   execution AS (
     SELECT 'own' AS of, name, device_ns, end_ns - call_ns AS span_ns FROM own
     UNION ALL

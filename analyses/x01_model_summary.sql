@@ -26,13 +26,13 @@ fact AS (
 model AS MATERIALIZED (SELECT * FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
 -- The summary of a training is about its steps, and its model's calls are the forward passes.
 phase AS MATERIALIZED (FROM training_host_phases()),
-device AS MATERIALIZED (FROM model_times() WHERE batch = (SELECT batch FROM wanted)),
+device AS MATERIALIZED (FROM model_time WHERE batch = (SELECT batch FROM wanted)),
 step AS MATERIALIZED (
   SELECT s.* FROM program_step s LEFT JOIN device d ON true
   WHERE EXISTS (FROM phase) OR d.step_ns IS NOT NULL),
 layer AS MATERIALIZED (
   SELECT c.*, n.output_bytes, n.allocated_bytes, n.parameter_bytes
-  FROM layer_roofs((SELECT batch FROM wanted)) c
+  FROM layer_roof c
     LEFT JOIN layer_counters((SELECT batch FROM wanted)) n USING (site_id)),
 whole AS MATERIALIZED (
   SELECT count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns, sum(flops) AS flops,
@@ -45,7 +45,7 @@ whole AS MATERIALIZED (
 recorded AS (
   SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another
   FROM run_latency r WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
-divided AS MATERIALIZED (FROM divided_time((SELECT batch FROM wanted))),
+divided AS MATERIALIZED (FROM divided_time),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(part_ns) DESC, type) AS rank, type, sum(part_ns) AS part_ns,
     sum(part_ns * per_ns) AS share, any_value(l.layers) AS layers, any_value(l.executions) AS executions,
@@ -79,7 +79,7 @@ line AS (
   SELECT 14, 'step', CASE WHEN EXISTS (FROM phase) THEN 'training step' ELSE 'step' END, step_ns, 'ns', NULL, concat(
     steps, ' ', part, CASE steps WHEN 1 THEN ' step' ELSE ' steps' END,
     CASE WHEN processes > 1 THEN concat(' of ', processes, ' processes')
-         WHEN half_ns IS NOT NULL THEN concat(', +-', share_text(half_ns / step_ns), ' at 95 %')
+         WHEN half_ns IS NOT NULL THEN concat(', ±', share_text(half_ns / step_ns), ' at 95 %')
          ELSE ', too few for an interval' END,
     ' (recorded: ', level_name(level), ')')
   FROM step
@@ -97,7 +97,7 @@ line AS (
       ELSE 'latency' END, latency_ns, 'ns', NULL,
     concat(CASE WHEN device_ns IS NOT NULL AND headline IS NOT NULL THEN 'on the host: ' END, inferences,
       CASE inferences WHEN 1 THEN ' inference' ELSE ' inferences' END,
-      CASE WHEN high_ns IS NOT NULL THEN concat(', +-', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
+      CASE WHEN high_ns IS NOT NULL THEN concat(', ±', share_text((high_ns - latency_ns) / latency_ns), ' at 95 %')
            ELSE concat(', no interval: ', blocks, ' of the 6 blocks that it takes') END)
   FROM model LEFT JOIN device USING (batch)
   UNION ALL

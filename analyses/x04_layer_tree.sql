@@ -20,7 +20,7 @@
 -- @column share_pct pct Share of latency_ns in the sum of the outermost layers.
 WITH layer AS MATERIALIZED (FROM layers(CAST($batch AS INTEGER))),
 total AS (SELECT sum(latency_ns) AS latency_ns FROM layer WHERE depth = 0),
-device AS MATERIALIZED (FROM layer_device_times(CAST($batch AS INTEGER))),
+device AS MATERIALIZED (FROM layer_device_time),
 node AS (
   SELECT DISTINCT ON (site_id) site_id, start_ns, depth AS span_depth FROM span
   WHERE run_id = chosen_layer_run(CAST($batch AS INTEGER)) AND level = 3 AND iteration = 0

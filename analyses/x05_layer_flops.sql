@@ -30,5 +30,5 @@ SELECT batch, ordinal AS index, name, type, shape_text(inputs) AS inputs, shape_
   bytes, pct(flops, sum(flops) OVER ()) AS flops_share_pct,
   CASE WHEN flops_in IS DISTINCT FROM 'outer' THEN pct(cost_ns, sum(self_ns) OVER ()) END AS time_share_pct,
   unknown, flops_in
-FROM layer_costs(CAST($batch AS INTEGER))
+FROM layer_cost
 ORDER BY ordinal

@@ -47,7 +47,7 @@
 -- @column peak_source text Source of the ceiling of arithmetic: measured or attribute.
 WITH cost AS (
   SELECT * REPLACE (CASE WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS self_ns)
-  FROM layer_roofs(CAST($batch AS INTEGER)) WHERE flops_in IS DISTINCT FROM 'outer')
+  FROM layer_roof WHERE flops_in IS DISTINCT FROM 'outer')
 SELECT batch, ordinal AS index, name, layer_label(name, source_layers) AS label, type,
   self_ns AS latency_ns, flops, bytes,
   intensity(flops, bytes) AS intensity_flops_per_byte,

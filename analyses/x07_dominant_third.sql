@@ -29,7 +29,7 @@
 -- @column counted_accesses_pct pct Share in all bytes that were counted.
 -- @column dominates text The figures of which this third has the largest share.
 WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
-layer AS MATERIALIZED (FROM layer_costs((SELECT batch FROM wanted))),
+layer AS MATERIALIZED (FROM layer_cost),
 outer_layer AS MATERIALIZED (
   SELECT *, (3 * (row_number() OVER (ORDER BY ordinal) - 1)) // count(*) OVER () AS third
   FROM layer WHERE depth = 0),
@@ -37,7 +37,7 @@ outer_layer AS MATERIALIZED (
 own AS (
   SELECT name, sum(latency_ns) AS kernel_ns, sum(flops) AS counted_flops, sum(dram_bytes) AS counted_bytes FROM (
     SELECT layer AS name, latency_ns, flops, dram_bytes
-    FROM kernel_facts([(SELECT batch FROM wanted)], 'measured', most := 200))
+    FROM kernel_fact)
   GROUP BY name),
 counted AS (
   SELECT o.third, sum(kernel_ns) AS kernel_ns, sum(counted_flops) AS counted_flops, sum(counted_bytes) AS counted_bytes

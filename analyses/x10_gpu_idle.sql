@@ -19,7 +19,7 @@
 -- @column share_pct pct Share of the inference or step.
 -- @column idle_share_pct pct Share of the idle time.
 WITH wanted AS (SELECT chosen_batch(6, CAST($batch AS INTEGER)) AS batch),
-cause AS MATERIALIZED (FROM device_causes((SELECT batch FROM wanted))),
+cause AS MATERIALIZED (FROM device_cause),
 period AS (
   SELECT CASE any_value(kind) WHEN 'inference' THEN 'inference' ELSE 'step' END AS unit, count(*) AS repeats
   FROM periods((SELECT batch FROM wanted), 1000000000))

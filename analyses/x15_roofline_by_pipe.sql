@@ -25,7 +25,7 @@
 -- @column peak_pct pct Share of the measured ceiling that is attained.
 -- @column attribute_flops_per_s flops_per_s The ceiling by the device's attributes; empty: not known.
 WITH fact AS MATERIALIZED (
-  FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured') WHERE counted IS NULL),
+  FROM every_kernel_fact WHERE counted IS NULL),
 own AS (
   SELECT batch, CASE WHEN flops > 0 THEN pipe ELSE 'none' END AS pipe, sum(per_inference) AS kernels,
     sum(latency_ns) AS latency_ns, sum(dram_bytes) AS dram_bytes

@@ -33,7 +33,7 @@ WITH total AS (
     sum(l2_bytes) AS l2_bytes, CASE WHEN count(*) FILTER (flops > 0 AND peak_flops IS NULL) = 0
       THEN coalesce(sum(flops / peak_flops), 0) END AS compute_s, max(peak_bytes) AS peak_bytes,
     max(peak_l2_bytes) AS peak_l2_bytes
-  FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], $peaks) WHERE counted IS NULL GROUP BY batch, name),
+  FROM every_kernel_fact WHERE counted IS NULL GROUP BY batch, name),
 share AS (
   SELECT *, pct(1e9 * compute_s, latency_ns) AS compute_pct, pct(1e9 * l2_bytes / peak_l2_bytes, latency_ns) AS l2_pct,
     pct(1e9 * dram_bytes / peak_bytes, latency_ns) AS dram_pct

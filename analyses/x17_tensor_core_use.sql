@@ -26,7 +26,7 @@ WITH own AS (
   SELECT batch, layer, min(ordinal) AS first, sum(latency_ns) AS latency_ns, sum(flops) AS flops,
     coalesce(sum(tensor_flops), 0) AS tensor_flops, coalesce(sum(latency_ns) FILTER (tensor_flops > 0), 0) AS tensor_ns,
     weighted_mean(tensor_pipe_pct, latency_ns) AS tensor_pipe_pct, max_by(pipe, flops) AS pipe
-  FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured') WHERE counted IS NULL
+  FROM every_kernel_fact WHERE counted IS NULL
   GROUP BY batch, layer),
 placed AS (
   SELECT own.*, l.ordinal, l.type, pct(latency_ns, sum(own.latency_ns) OVER ()) AS latency_pct

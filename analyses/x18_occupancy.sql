@@ -21,10 +21,10 @@
 -- @column theoretical_pct pct Theoretical occupancy; empty: not known.
 -- @column occupancy_pct pct Achieved occupancy, weighted by latency; empty: not counted.
 -- @column limiter text The resource that runs out first: registers, shared_memory, warps or blocks.
--- @column waves number Number of times that the grid fills the device.
+-- @column waves ratio Number of times that the grid fills the device.
 -- @column registers_per_thread count Number of registers of a thread.
 -- @column shared_bytes bytes Shared memory of a block, static and dynamic.
-WITH fact AS MATERIALIZED (FROM kernel_facts([chosen_batch(6, CAST($batch AS INTEGER))], 'measured')),
+WITH fact AS MATERIALIZED (FROM every_kernel_fact),
 geometry AS (
   SELECT site_id, max(value) FILTER (key = 'grid') AS grid, max(value) FILTER (key = 'block') AS block,
     max(value) FILTER (key = 'occupancy_limiter') AS limiter

@@ -18,14 +18,14 @@
 -- @column samples count Number of samples wholly within the stretch.
 -- @column stretch_ns ns Total time of these samples.
 -- @column latency_ns ns stretch_ns / inferences; it includes the pauses between inferences.
--- @column energy_j number Energy of an inference, in joules.
--- @column uncertainty_j number Half the width of energy_j's 95 % interval; empty: fewer than three samples.
+-- @column energy_j j Energy of an inference, in joules.
+-- @column uncertainty_j j Half the width of energy_j's 95 % interval; empty: fewer than three samples.
 -- @column uncertainty_pct pct uncertainty_j in percent of energy_j.
 -- @column uncertainty_note text The method of the interval, or the reason why there is none.
--- @column input_j number Energy of an input, in joules: energy_j / batch.
--- @column mean_w number Mean power: energy / stretch, in watts.
--- @column power_w number Mean of the power that the device reported, in watts.
--- @column power_energy_j number Energy by the reported power: power_w times the time of an inference, in joules.
+-- @column input_j j Energy of an input, in joules: energy_j / batch.
+-- @column mean_w w Mean power: energy / stretch, in watts.
+-- @column power_w w Mean of the power that the device reported, in watts.
+-- @column power_energy_j j Energy by the reported power: power_w times the time of an inference, in joules.
 -- @column agreement_pct pct Percentage by which the energy of the same samples exceeds the reported power.
 -- @column million_kwh number Energy of a million inputs, in kilowatt-hours.
 WITH stretch AS (

@@ -28,7 +28,7 @@ stat AS (
   SELECT batch, latency_ns, device_ns, span_ns,
     1e9 / inferences_per_s(latency_ns, step_ns, inferences_in_step) / inputs_of(batch) AS input_ns,
     coalesce(latency_ns > 1e6 * CAST($max_latency_ms AS DOUBLE), false) AS is_slow
-  FROM model_latency LEFT JOIN model_times() USING (batch))
+  FROM model_latency LEFT JOIN model_time USING (batch))
 SELECT batch, latency_ns, device_ns, span_ns, 1e9 / input_ns AS throughput_per_s, price AS price_per_hour,
   price * 1e6 * input_ns / 3.6e12 AS cost_per_million, pct(input_ns, max(input_ns) OVER ()) AS relative_pct,
   array_to_string(list_filter([

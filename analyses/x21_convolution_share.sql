@@ -18,10 +18,10 @@
 -- @column unit text Unit of convolution and total: ns, flops or bytes.
 WITH wanted AS (SELECT chosen_batch(3, CAST($batch AS INTEGER)) AS batch),
 layer AS MATERIALIZED (
-  SELECT *, is_convolution(type) AS is_conv FROM layer_costs((SELECT batch FROM wanted))),
+  SELECT *, is_convolution(type) AS is_conv FROM layer_cost),
 own AS MATERIALIZED (
   SELECT layer, sum(latency_ns) AS kernel_ns, sum(flops) AS flops, sum(dram_bytes) AS bytes
-  FROM kernel_facts([(SELECT batch FROM wanted)], 'measured', most := 200) GROUP BY layer),
+  FROM kernel_fact GROUP BY layer),
 joined AS (SELECT own.*, coalesce(l.is_conv, false) AS is_conv FROM own LEFT JOIN layer l ON l.name = own.layer),
 line AS (
   SELECT 1 AS line, 'latency' AS figure, any_value(time_of) AS source, sum(self_ns) FILTER (is_conv) AS convolution,

@@ -19,8 +19,8 @@
 -- @column sm_clock_max_mhz number Highest clock of the multiprocessors, in MHz.
 -- @column memory_clock_mhz number Mean clock of the memory, in MHz.
 -- @column temperature_max_c number Highest temperature, in degrees Celsius.
--- @column power_w number Mean power, in watts.
--- @column power_max_w number Highest power, in watts.
+-- @column power_w w Mean power, in watts.
+-- @column power_max_w w Highest power, in watts.
 -- @column throttled_pct pct Share of the readings in which the clock was held down; empty: not known.
 -- @column throttle_reasons text The reasons that held the clock down, with their shares of the readings.
 WITH reading AS (

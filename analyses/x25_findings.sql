@@ -28,21 +28,30 @@
 -- @column culprit text The cause: a layer, a type of layer, a kernel, a call, a function; empty: no name.
 -- @column check text A way to check the finding.
 WITH doubt AS (
-  SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what FROM run
+  SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what,
+    'The audit says which runs, and why.' AS remedy
+  FROM run
   WHERE status <> 'ok' HAVING count(*) > 0
   UNION ALL
   SELECT CASE kind WHEN 'unsettled' THEN concat('level ', string_agg(level_name(level), ', ' ORDER BY level), ': ',
-      doubt) ELSE doubt END
+      doubt) ELSE doubt END,
+    CASE kind WHEN 'unsettled' THEN 'Measure longer (--max-time).'
+      WHEN 'disturbed' THEN 'Measure again while no other program runs.'
+      WHEN 'distorted' THEN 'Take the times of that level as shares alone; the times of the levels above it hold.'
+      ELSE 'Record that level in a run of its own (--levels).' END
   FROM level_doubt WHERE batch = (SELECT batch FROM finding_batch) GROUP BY kind, doubt
   UNION ALL
-  SELECT concat(sum(count), ' records were lost') FROM loss WHERE source <> 'stacks' HAVING sum(count) > 0
+  SELECT concat(sum(count), ' records were lost'), 'Record fewer levels, or a part of the program.'
+  FROM loss WHERE source <> 'stacks' HAVING sum(count) > 0
   UNION ALL
   SELECT concat(sum(value), CASE name WHEN 'open_spans' THEN ' spans never ended'
-    WHEN 'executions_unmatched' THEN ' executions have no launch' ELSE ' spans overlap without nesting' END)
+    WHEN 'executions_unmatched' THEN ' executions have no launch' ELSE ' spans overlap without nesting' END),
+    'The audit says which, and where.'
   FROM audit_fact WHERE name IN ('open_spans', 'executions_unmatched', 'overlapping') GROUP BY name
   HAVING sum(value) > 0
   UNION ALL
-  SELECT concat(count(*), ' traces are cut short') FROM audit_fact WHERE name = 'trace_complete' AND value = 0
+  SELECT concat(count(*), ' traces are cut short'), 'The audit says which, and where.'
+  FROM audit_fact WHERE name = 'trace_complete' AND value = 0
   HAVING count(*) > 0),
 unasked AS (
   SELECT unnest([why_no_level('layer'), coalesce(why_no_level('kernel'), why_no_counters()), why_no_peak(),
@@ -81,8 +90,8 @@ told AS (
 line AS (
   SELECT 0 AS section, 'doubt' AS rule,
     concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what)) AS finding, '' AS level,
-    NULL::DOUBLE AS gain_ns, 'See which run it concerns, and measure again.' AS advice, 'audit' AS evidence,
-    NULL AS layer, NULL AS culprit, 'The audit must say of every check that it holds.' AS "check"
+    NULL::DOUBLE AS gain_ns, (SELECT string_agg(DISTINCT remedy, ' ' ORDER BY remedy) FROM doubt) AS advice,
+    'audit' AS evidence, NULL AS layer, NULL AS culprit, 'The audit must say of every check that it holds.' AS "check"
   FROM (SELECT DISTINCT what FROM doubt) HAVING count(*) > 0
   UNION ALL
   SELECT 1, rule, finding, level, gain_ns, advice, evidence, layer, culprit, "check" FROM told

@@ -33,7 +33,7 @@ model AS MATERIALIZED (
   SELECT batch, coalesce((SELECT value FROM evaluation WHERE key = 'model'), 'model') AS name, inferences AS n,
     recorded_level, latency_ns
   FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
-divided AS MATERIALIZED (FROM divided_time((SELECT batch FROM wanted))),
+divided AS MATERIALIZED (FROM divided_time),
 part AS MATERIALIZED (
   SELECT type, layer, sum(part_ns) AS latency_ns FROM divided WHERE layer IS NOT NULL GROUP BY ALL),
 whole AS MATERIALIZED (
@@ -42,7 +42,7 @@ whole AS MATERIALIZED (
   FROM model m, (FROM divided LIMIT 1) d),
 device AS MATERIALIZED (
   SELECT CASE of WHEN 'type' THEN 'layer type' ELSE 'layer' END AS level, name, device_ns, span_ns
-  FROM layer_device_times((SELECT batch FROM wanted)) WHERE of IN ('type', 'own')
+  FROM layer_device_time WHERE of IN ('type', 'own')
   UNION ALL
   SELECT 'model', name, device_ns, span_ns FROM whole),
 line AS (

@@ -1,6 +1,6 @@
 -- @id x28
 -- @name library_calls
--- @title Calls of libraries
+-- @title Calls of libraries, with the time of one call
 -- @question Which products, convolutions and collectives did the libraries compute, and how fast were they?
 -- Calls of one function with one problem are one row, and a call inside another call counts with the outer one.
 -- host_ns is the time in the call, from the run that recorded nothing deeper, if there is one; on a GPU, a call

@@ -19,17 +19,17 @@
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text The framework's name of the layer.
 -- @column type text The layer's operator.
--- @column energy_j number Energy of the layer in one inference, in joules.
+-- @column energy_j j Energy of the layer in one inference, in joules.
 -- @column uncertainty_pct pct Half the width of the 95 % interval, in percent of energy_j; empty: below three samples.
 -- @column uncertainty_note text The method of the interval, or the reason why there is none.
 -- @column share_pct pct Share of energy_j in layers_j.
--- @column mean_w number Mean power while the layer was repeated, in watts.
+-- @column mean_w w Mean power while the layer was repeated, in watts.
 -- @column alone_ns ns Time of one execution while the layer was repeated.
 -- @column replays number Number of repetitions.
 -- @column samples count Number of samples of the energy counter wholly within that time.
--- @column layers_j number Energy of all layers that were repeated, together, in joules.
--- @column repeated_j number Energy of an inference that was repeated in the same way, in joules.
--- @column inference_j number Energy of an inference in normal operation, in joules (see energy); empty: not measured.
+-- @column layers_j j Energy of all layers that were repeated, together, in joules.
+-- @column repeated_j j Energy of an inference that was repeated in the same way, in joules.
+-- @column inference_j j Energy of an inference in normal operation, in joules (see energy); empty: not measured.
 WITH chosen AS (
   SELECT run_id, batch, device FROM energy_run WHERE run_id IN (SELECT run_id FROM repetition WHERE NOT is_all)
     AND ($batch IS NULL OR batch = CAST($batch AS INTEGER)) ORDER BY batch LIMIT 1),

@@ -38,10 +38,10 @@ chosen AS (
 device AS (
   SELECT 'layer' AS level, regexp_replace(name, '#[0-9]+$', '') AS name,
     sum(device_ns) / sum(per_inference) AS device_ns, sum(span_ns) / sum(per_inference) AS span_ns
-  FROM layer_device_times($batch) WHERE of = 'layer' GROUP BY ALL
+  FROM layer_device_time WHERE of = 'layer' GROUP BY ALL
   UNION ALL
   SELECT 'model', (SELECT any_value(name) FROM span WHERE level = 2 HAVING count(DISTINCT name) = 1), device_ns, span_ns
-  FROM model_device_times() WHERE batch = coalesce($batch, (SELECT min(batch) FROM recorded))),
+  FROM model_device_time WHERE batch = coalesce($batch, (SELECT min(batch) FROM recorded))),
 spot AS (
   SELECT level_name(level) AS level, type, plain_name AS name, count(*) AS calls,
     sum(CASE WHEN device IS NULL THEN self_ns ELSE duration_ns END) AS own_ns,

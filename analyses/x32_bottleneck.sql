@@ -46,16 +46,15 @@ bad AS (
                                    ELSE level = 3 AND kind IN ('distorted', 'disturbed') END),
 layer AS MATERIALIZED (
   SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
-  FROM layer_roofs((SELECT batch FROM wanted))),
+  FROM layer_roof),
 -- On a GPU: the device's time with and without kernels.
-caused AS MATERIALIZED (SELECT CASE WHEN is_gpu THEN batch ELSE -1 END AS batch FROM model),
 cause AS MATERIALIZED (
-  FROM device_causes((SELECT batch FROM caused)) WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
+  FROM device_cause WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
 kernel AS (
   SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
       WHEN counted IS NULL THEN bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) ELSE c.bound END AS bound
-  FROM kernel_facts([(SELECT batch FROM wanted)], 'measured', most := 200) f
+  FROM kernel_fact f
     LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer
     LEFT JOIN (SELECT DISTINCT ON (name) name, bound FROM layer) c ON c.name = own.cost_layer
   WHERE (SELECT is_gpu FROM model)),

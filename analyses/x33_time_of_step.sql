@@ -30,7 +30,7 @@
 -- @column time_ns ns Exclusive time in a typical step.
 -- @column share_pct pct Share of time_ns in the step.
 -- @column hidden_ns ns Time that ran underneath something else; it is not in time_ns.
-WITH part AS MATERIALIZED (FROM step_causes(CAST($batch AS INTEGER))),
+WITH part AS MATERIALIZED (FROM step_cause),
 cause_time AS (SELECT cause, sum(time_ns) AS cause_ns FROM part GROUP BY cause),
 line AS (
   SELECT cause, culprit, max_by(place, time_ns) AS place, max_by(layer, time_ns) AS layer,

@@ -5,8 +5,8 @@
 -- Every sample of the threads counts, including warm-up and samples outside of all steps, so this analysis also works
 -- for programs that repeat nothing. A thread's time belongs to the innermost line of the program's own code, including
 -- the time of the functions that the line called (`calls` is the one with most of the time). The time of a thread
--- without Python belongs to the innermost function with a name. Waiting counts only in the thread that began the
--- process, because other threads may wait for work. flame_graph has the stacks.
+-- without Python belongs to the innermost function with a name, or to its library. Waiting counts only in the thread
+-- that began the process, because other threads may wait for work. flame_graph has the stacks.
 -- @needs samples
 -- @param top integer 20 The number of lines: those with the most time.
 -- @view table columns=program,function,place,calls,time_ns,share_pct,waiting_ns bar=share_pct top=20
@@ -21,9 +21,9 @@
 WITH program AS (
   SELECT process, max_by(name, start_ns) AS name FROM span WHERE level = 1 AND type = 'process' GROUP BY process),
 looked AS (
-  SELECT s.process, coalesce(own_function, callee, CASE WHEN s.stack_id IS NULL THEN 'not known' ELSE 'a library' END)
-      AS function, place, CASE WHEN own_function IS NOT NULL THEN callee END AS callee, s.duration_ns,
-    s.state = 'waiting' AS is_waiting
+  SELECT s.process, coalesce(own_function, callee, native_library,
+      CASE WHEN s.stack_id IS NULL THEN 'not known' ELSE 'a library' END) AS function, place,
+    CASE WHEN own_function IS NOT NULL THEN callee END AS callee, s.duration_ns, s.state = 'waiting' AS is_waiting
   FROM sample s LEFT JOIN (SELECT r.run_id, f.* FROM run r, LATERAL (FROM stack_facts(r.run_id)) f) f
     ON f.run_id = s.run_id AND f.stack_id = s.stack_id
   WHERE s.state <> 'waiting' OR s.thread = s.process),

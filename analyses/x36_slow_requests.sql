@@ -5,10 +5,15 @@
 -- Each row is a part of a request's latency: its mean over the slowest 1 % of the requests, and over the middle tenth
 -- (those whose latency is nearest to the median). The parts add up to the latency, which is the last row. A request
 -- waits in the queue while the model answers others: as many answers as were ahead of it, at the length of the median
--- answer, but not more than it waited (`queue: answers ahead`), and what these answers took beyond that (`queue: long
--- answers ahead`). All figures come from the run that recorded only the requests and the model, as in xsp evaluate.
--- Only the layer that `why` names for the model comes from the run that recorded the layers, where the same requests
--- came at the same times.
+-- answer, shared by the instances of the model, but not more than it waited (`queue: answers ahead`), and what these
+-- answers took beyond that (`queue: long answers ahead`). All figures come from the run that recorded only the requests
+-- and the model, as in xsp evaluate. Only what `why` names of layers, calls and kernels comes from deeper runs, where
+-- the same requests came at the same times: the layer from the run that recorded the layers, and the kernel, else the
+-- library's call, from the one with the most detail. A model's thread that could run and waited for a processor tells
+-- of other programs, or of threads of its own. Which program had that processor is not known, because only the
+-- system's administrator may ask; the one that is named used more of any processor in the quarters of a second in which
+-- slow requests ran. The clock is the processor's, right after the answer; a GPU's is not recorded under load, because
+-- asking for it would delay the requests.
 -- @needs requests
 -- @view bar x=part y=extra_ns
 -- @view table columns=part,middle_ns,slow_ns,extra_ns,share_pct,why
@@ -19,7 +24,7 @@
 -- @column share_pct pct Share of the latency's extra time.
 -- @column why text What the slow ones did that the middle ones did not.
 WITH sought AS (
-  SELECT run_id, row_number() OVER (ORDER BY deepest_level(levels), run_id) AS nth FROM run
+  SELECT run_id, deepest_level(levels) AS deepest, row_number() OVER (ORDER BY deepest, run_id) AS nth FROM run
   WHERE status <> 'failed' AND run_id IN (SELECT run_id FROM span WHERE level = 1 AND type = 'request')),
 part AS (
   SELECT run_id, parent_id AS span_id, coalesce(sum(duration_ns) FILTER (name = 'queue'), 0) AS queue_ns,
@@ -29,12 +34,17 @@ part AS (
   FROM span WHERE run_id IN (SELECT run_id FROM sought) AND level = 1 AND type = 'part' GROUP BY ALL),
 fact AS (
   SELECT run_id, span_id, any_value(try_cast(value AS BIGINT)) FILTER (key = 'request') AS request,
-    any_value(try_cast(value AS BIGINT)) FILTER (key = 'batch') AS batch
-  FROM span_attribute WHERE run_id IN (SELECT run_id FROM sought) AND key IN ('request', 'batch') GROUP BY ALL),
+    any_value(try_cast(value AS BIGINT)) FILTER (key = 'batch') AS batch,
+    any_value(try_cast(value AS BIGINT)) FILTER (key = 'waited_ns') AS waited_ns,
+    any_value(try_cast(value AS BIGINT)) FILTER (key = 'clock_mhz') AS clock_mhz,
+    any_value(try_cast(value AS BIGINT)) FILTER (key = 'instance') AS instance
+  FROM span_attribute WHERE run_id IN (SELECT run_id FROM sought)
+    AND key IN ('request', 'batch', 'waited_ns', 'clock_mhz', 'instance')
+  GROUP BY ALL),
 request AS MATERIALIZED (
-  SELECT s.run_id, o.nth AS nth_run, f.request, f.batch, s.start_ns, s.start_ns + s.duration_ns AS end_ns,
-    s.duration_ns AS latency_ns, coalesce(queue_ns, 0) AS queue_ns, coalesce(batcher_ns, 0) AS batcher_ns,
-    coalesce(pipeline_ns, 0) AS pipeline_ns, coalesce(output_ns, 0) AS output_ns,
+  SELECT s.run_id, o.nth AS nth_run, f.request, f.batch, f.waited_ns, f.clock_mhz, f.instance, s.start_ns,
+    s.start_ns + s.duration_ns AS end_ns, s.duration_ns AS latency_ns, coalesce(queue_ns, 0) AS queue_ns,
+    coalesce(batcher_ns, 0) AS batcher_ns, coalesce(pipeline_ns, 0) AS pipeline_ns, coalesce(output_ns, 0) AS output_ns,
     s.duration_ns - coalesce(queue_ns + batcher_ns + pipeline_ns + output_ns, 0) AS model_ns,
     row_number() OVER slowest AS rank, count(*) OVER (PARTITION BY s.run_id) AS n
   FROM span s JOIN sought o USING (run_id) LEFT JOIN part USING (run_id, span_id)
@@ -48,15 +58,16 @@ chosen AS MATERIALIZED (
 
 -- The answers in their order.
 answer AS MATERIALIZED (
-  SELECT batch, max(end_ns) AS end_ns, max(pipeline_ns + model_ns + output_ns) AS ns, count(*) AS size
+  SELECT batch, max(end_ns) AS end_ns, max(pipeline_ns + model_ns + output_ns) AS ns, count(*) AS size,
+    any_value(instance) AS instance
   FROM request WHERE nth_run = 1 GROUP BY batch),
-usual AS (SELECT median(ns) AS ns FROM answer),
+usual AS (SELECT median(ns) AS ns, greatest(1, count(DISTINCT instance)) AS instances FROM answer),
 so_far AS MATERIALIZED (
   SELECT *, row_number() OVER (ORDER BY end_ns, batch) AS answers FROM answer),
 -- The answers that ended while a request was in the queue are those that were ahead of it.
 ahead AS MATERIALIZED (
   SELECT c.request, is_slow, f.answers - coalesce(b.answers, 0) AS answers,
-    greatest(0, c.queue_ns - (f.answers - coalesce(b.answers, 0)) * usual.ns) AS long_ns
+    greatest(0, c.queue_ns - (f.answers - coalesce(b.answers, 0)) * usual.ns / instances) AS long_ns
   FROM usual, (FROM chosen WHERE nth_run = 1) c
     ASOF JOIN so_far f ON c.start_ns + c.queue_ns >= f.end_ns
     ASOF LEFT JOIN so_far b ON c.start_ns >= b.end_ns
@@ -76,18 +87,54 @@ size AS (
   SELECT avg(size) FILTER (is_slow) AS slow_size, avg(size) FILTER (NOT is_slow) AS middle_size
   FROM chosen c JOIN answer a USING (batch) WHERE nth_run = 1),
 
--- The layer that takes the most extra time in the slow requests of the run with layers.
+-- A deeper run tells which layer, kernel or call of a library takes the most extra time in slow requests.
+deeper AS (
+  SELECT run_id, nth, 3 AS level, 'layers' AS what FROM sought WHERE nth = 2
+  UNION ALL
+  SELECT run_id, nth, CASE deepest WHEN 6 THEN 6 ELSE 4 END,
+    CASE deepest WHEN 6 THEN 'kernels' ELSE 'calls of libraries' END
+  FROM sought WHERE nth = (SELECT max(nth) FROM sought WHERE nth > 2 AND deepest IN (4, 6))),
 call AS (
   SELECT run_id, r.batch, s.span_id  -- a model's span names the first request of its batch
-  FROM span s JOIN sought o USING (run_id) JOIN fact f USING (run_id, span_id) JOIN request r USING (run_id, request)
-  WHERE o.nth = 2 AND s.level = 2 AND NOT s.is_open),
-layered AS (
-  SELECT l.name, sum(l.self_ns) FILTER (is_slow) / (SELECT count(*) FROM chosen WHERE nth_run = 2 AND is_slow)
-    - sum(l.self_ns) FILTER (NOT is_slow) / (SELECT count(*) FROM chosen WHERE nth_run = 2 AND NOT is_slow) AS extra_ns
-  FROM (FROM chosen WHERE nth_run = 2) c JOIN call m ON m.run_id = c.run_id AND m.batch = c.batch
-    JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id AND l.level = 3
-  GROUP BY l.name),
-extra_layer AS (SELECT max_by(name, extra_ns) AS name, max(extra_ns) AS ns FROM layered),
+  FROM span s JOIN fact f USING (run_id, span_id) JOIN request r USING (run_id, request)
+  WHERE run_id IN (SELECT run_id FROM deeper) AND s.level = 2 AND NOT s.is_open),
+spent AS (
+  SELECT d.level, d.what, l.name,
+    sum(l.self_ns) FILTER (is_slow) / (SELECT count(*) FROM chosen WHERE run_id = d.run_id AND is_slow)
+      - coalesce(sum(l.self_ns) FILTER (NOT is_slow), 0) / (SELECT count(*) FROM chosen WHERE run_id = d.run_id
+        AND NOT is_slow) AS extra_ns
+  FROM deeper d JOIN chosen c USING (run_id) JOIN call m ON m.run_id = c.run_id AND m.batch = c.batch
+    JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id AND l.level = d.level
+  GROUP BY d.run_id, d.level, d.what, l.name),
+most AS (SELECT level, what, max_by(name, extra_ns) AS name, max(extra_ns) AS ns FROM spent GROUP BY ALL HAVING ns > 0),
+extra AS (SELECT string_agg(concat('In the run with ', what, ', ', name, ' takes the most extra time: ', time_text(ns),
+  '.'), ' ' ORDER BY level) AS text FROM most),
+
+-- Programs that used a processor while a request's model ran.
+use AS (
+  SELECT s.start_ns, s.duration_ns, s.name, sum(c.value) / s.duration_ns AS processors
+  FROM span s JOIN span_counter c USING (run_id, span_id)
+  WHERE s.run_id = (SELECT run_id FROM sought WHERE nth = 1) AND s.level = 1 AND s.type = 'other program'
+    AND c.name = 'cpu_ns' GROUP BY s.start_ns, s.duration_ns, s.name),
+period AS (SELECT DISTINCT start_ns, duration_ns FROM use),
+in_period AS (
+  SELECT c.request, is_slow, p.start_ns FROM (FROM chosen WHERE nth_run = 1) c
+    ASOF JOIN period p ON c.end_ns - c.output_ns - c.model_ns / 2 >= p.start_ns),
+used AS (
+  SELECT name, coalesce(sum(processors) FILTER (is_slow), 0) / any_value(slow_ones) AS slow,
+    coalesce(sum(processors) FILTER (NOT is_slow), 0) / any_value(middle_ones) AS middle
+  FROM in_period JOIN use USING (start_ns), (SELECT nullif(count(*) FILTER (is_slow), 0) AS slow_ones,
+    nullif(count(*) FILTER (NOT is_slow), 0) AS middle_ones FROM in_period) GROUP BY name),
+other AS (
+  SELECT printf('Meanwhile %s used %.2f processors, and %.2f in a middle one.', max_by(name, slow - middle),
+    max_by(slow, slow - middle), max_by(middle, slow - middle)) AS text
+  FROM used HAVING max(slow - middle) > 0.05),
+-- A clock that is 3 % lower is more than its reading is off.
+clock AS (
+  SELECT CASE WHEN slow < 0.97 * middle THEN printf('Its processor ran at %.0f MHz, and at %.0f in a middle one.', slow,
+    middle) END AS text
+  FROM (SELECT avg(clock_mhz) FILTER (is_slow) AS slow, avg(clock_mhz) FILTER (NOT is_slow) AS middle
+    FROM chosen WHERE nth_run = 1)),
 
 told AS (
   SELECT avg(latency_ns) FILTER (is_slow) AS slow_latency, avg(latency_ns) FILTER (NOT is_slow) AS middle_latency,
@@ -95,6 +142,7 @@ told AS (
     avg(batcher_ns) FILTER (is_slow) AS slow_batcher, avg(batcher_ns) FILTER (NOT is_slow) AS middle_batcher,
     avg(pipeline_ns) FILTER (is_slow) AS slow_pipeline, avg(pipeline_ns) FILTER (NOT is_slow) AS middle_pipeline,
     avg(model_ns) FILTER (is_slow) AS slow_model, avg(model_ns) FILTER (NOT is_slow) AS middle_model,
+    avg(waited_ns) FILTER (is_slow) AS slow_waited, avg(waited_ns) FILTER (NOT is_slow) AS middle_waited,
     avg(output_ns) FILTER (is_slow) AS slow_output, avg(output_ns) FILTER (NOT is_slow) AS middle_output,
     count(*) FILTER (is_slow) AS slow, min(latency_ns) FILTER (is_slow) AS least_ns
   FROM chosen WHERE nth_run = 1),
@@ -114,8 +162,11 @@ line AS (
   UNION ALL
   SELECT 4, 'pipeline', middle_pipeline, slow_pipeline, NULL FROM told
   UNION ALL
-  SELECT 5, 'model', middle_model, slow_model, CASE WHEN ns > 0 THEN concat('In the run with layers, ', name,
-    ' takes the most extra time: ', time_text(ns), '.') END FROM told LEFT JOIN extra_layer ON true
+  SELECT 5, 'model', middle_model, slow_model, nullif(concat_ws(' ', CASE WHEN slow_waited > 0.01 * slow_model THEN
+    'Its thread waited ' || time_text(slow_waited) || ' for a processor that other threads had, and '
+    || time_text(middle_waited) || ' in a middle one.' END, (SELECT text FROM other), (SELECT text FROM clock), text),
+    '')
+  FROM told, extra
   UNION ALL
   SELECT 6, 'output', middle_output, slow_output, 'These are the steps behind the model.'
   FROM told WHERE slow_output > 0

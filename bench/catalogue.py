@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Measures how long `xsp catalogue query` takes over many evaluations, in SQLite and in PostgreSQL.
+"""Measures how long `xsp catalogue query` and the API of `xsp serve` take over many evaluations, in SQLite
+and in PostgreSQL.
 
   bench/catalogue.py FILE.xsp... [--evaluations 10000] [--db postgresql://...]
 
 Adds the files to a catalogue, and copies its rows under other keys until it has that many evaluations. Then
 it asks each question 15 times, and prints the median and the longest time of the whole command, from its
-start to its end. With --db, the tables of that server are replaced.
+start to its end, and of the request, from its first byte to its answer's last, with the processor time of the
+server, which other programs do not lengthen as much. With --db, the tables of that server are replaced.
 """
 import argparse
+import http.client
+import os
 import pathlib
+import re
 import sqlite3
 import statistics
 import subprocess
@@ -27,6 +32,14 @@ QUESTIONS = {
         f"SELECT framework, batch, count(*), avg(value) {JOINED} metric = 'inference.latency' "
         "GROUP BY framework, batch",
     "the evaluations of a system": "SELECT count(*) FROM evaluation WHERE system = 'system 3'",
+}
+REQUESTS = {  # the first two are those of the page
+    "a metric's first 500 rows": "/results?metric=inference.latency&limit=500",
+    "a metric's rows, up to 10,000": "/results?metric=inference.latency&limit=10000",
+    "a model's rows of a metric": "/results?metric=inference.latency&model=model%2017",
+    "the first 1,000 rows of all": "/results",
+    "the models": "/models",
+    "the metrics": "/metrics",
 }
 COPY = (
     "INSERT INTO model SELECT 'model ' || {n}, 'model ' || {n}, NULL WHERE NOT EXISTS "
@@ -63,6 +76,36 @@ def ask(place, sql):
     return 1000 * (time.perf_counter() - start)
 
 
+def processor_ms(pid):
+    """Returns the processor time of a process so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def request(place, folder):
+    """Prints how long each request takes, over one connection."""
+    server = subprocess.Popen([XSP, "serve", folder, "--listen", "127.0.0.1:0", "--catalogue", place],
+                              stderr=subprocess.PIPE, text=True)
+    try:
+        host = re.search(r"http://([^/]+)", server.stderr.readline()).group(1)
+        client = http.client.HTTPConnection(host)
+        for name, route in REQUESTS.items():
+            times, used = [], processor_ms(server.pid)
+            for _ in range(15):
+                start = time.perf_counter()
+                client.request("GET", "/api/v1" + route)
+                answer = client.getresponse()
+                size = len(answer.read())
+                assert answer.status == 200, route
+                times.append(1000 * (time.perf_counter() - start))
+            used = (processor_ms(server.pid) - used) / len(times)
+            print(f"{name}, by HTTP, {size / 1000:.0f} kB: median {statistics.median(times):.1f} ms, longest "
+                  f"{max(times):.1f} ms, processor time {used:.1f} ms")
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -89,6 +132,7 @@ def main():
         for name, sql in QUESTIONS.items():
             times = [ask(place, sql) for _ in range(15)]
             print(f"{name}: median {statistics.median(times):.1f} ms, longest {max(times):.1f} ms")
+        request(place, folder)
 
 
 if __name__ == "__main__":

@@ -223,7 +223,7 @@ class Bench:
         mean = math.exp(statistics.mean(math.log(row["ratio_b"]) for row in rows))
         print(told(what, sum(tripped for tripped, _ in results), len(results)))
         half = 100 * statistics.mean(halves)
-        print(f"  ratio on average {mean:.4f}, interval on average +-{half:.2f} %")
+        print(f"  ratio on average {mean:.4f}, interval on average ±{half:.2f} %")
         covered = sum(row["ratio_low_b"] <= mean <= row["ratio_high_b"] for row in rows)
         print(told("  intervals that hold this average", covered, len(rows)), flush=True)
 

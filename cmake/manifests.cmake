@@ -1,4 +1,4 @@
-# xsp_manifests() puts the manifests, and the script that exports models, where the program finds both: share/xsp. The
+# xsp_manifests() puts the manifests, and the scripts that export models, where the program finds both: share/xsp. The
 # build tree has links, so that an edit needs no build.
 function(xsp_manifests)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS RELATIVE "${CMAKE_SOURCE_DIR}"
@@ -9,6 +9,15 @@ function(xsp_manifests)
     file(CREATE_LINK "${CMAKE_SOURCE_DIR}/${file}" "${CMAKE_BINARY_DIR}/share/xsp/${file}" SYMBOLIC)
     install(FILES "${file}" DESTINATION "share/xsp/${part}")
   endforeach()
-  file(CREATE_LINK "${CMAKE_SOURCE_DIR}/tools/export_torch.py" "${CMAKE_BINARY_DIR}/share/xsp/export_torch.py" SYMBOLIC)
-  install(PROGRAMS tools/export_torch.py DESTINATION share/xsp)
+  # An exporter is a file of its own, export_FRAMEWORK.py; what several share has another name.
+  file(GLOB exporters CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tools/export_*.py")
+  foreach(script ${exporters} "${CMAKE_SOURCE_DIR}/tools/generation_models.py")
+    get_filename_component(name "${script}" NAME)
+    file(CREATE_LINK "${script}" "${CMAKE_BINARY_DIR}/share/xsp/${name}" SYMBOLIC)
+    install(PROGRAMS "${script}" DESTINATION share/xsp)
+  endforeach()
+  foreach(folder recipes networks)
+    file(CREATE_LINK "${CMAKE_SOURCE_DIR}/tools/${folder}" "${CMAKE_BINARY_DIR}/share/xsp/${folder}" SYMBOLIC)
+    install(DIRECTORY "${CMAKE_SOURCE_DIR}/tools/${folder}" DESTINATION share/xsp PATTERN "__pycache__" EXCLUDE)
+  endforeach()
 endfunction()

@@ -15,9 +15,10 @@ const char* const xsp_build_folder = \"@CMAKE_BINARY_DIR@\";
   target_link_libraries(${target} PRIVATE xsp_places)
 endfunction()
 
-# xsp_test(NAME [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose cases are CTest tests.
+# xsp_test(NAME [CASES] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose suites are CTest tests; with
+# CASES, each of its cases is one, and so has a process of its own.
 function(xsp_test name)
-  cmake_parse_arguments(arg "" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "CASES" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT XSP_TESTS)
     return()
   endif()
@@ -35,8 +36,17 @@ function(xsp_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300)
     return()
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
+  if(arg_CASES)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+      PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
+    return()
+  endif()
+  set(include "${CMAKE_BINARY_DIR}/generated/suites/${name}.cmake")
+  file(WRITE "${include}" "set(xsp_program \"${CMAKE_BINARY_DIR}/tests/${name}\")
+set(xsp_label \"${arg_LABEL}\")
+include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
+")
+  set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
 endfunction()
 
 # xsp_module(NAME FOLDER F DEPENDS MODULES... PRIVATE LIBRARIES...) adds a static library of the folder's sources, and
@@ -117,13 +127,13 @@ function(xsp_program name)
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
   add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE xsp_flags ${modules} fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+  target_link_libraries(${name} PRIVATE xsp_flags ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11)
   target_compile_definitions(${name} PRIVATE XSP_VERSION="${PROJECT_VERSION}")
   install(TARGETS ${name} DESTINATION bin)
   if(tests)
     list(FILTER sources EXCLUDE REGEX "main\\.cc$")
     xsp_test(${name}_cli_test SOURCES ${tests} ${sources}
-      LIBRARIES ${modules} fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+      LIBRARIES ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11)
   endif()
 endfunction()
 
@@ -142,6 +152,7 @@ function(xsp_plugins folder)
     get_filename_component(plugin "${source}" NAME_WE)
     set(target ${folder}_${plugin})
     set(XSP_SKIP "")
+    set(absent "${CMAKE_BINARY_DIR}/lib/xsp/${folder}/${plugin}.absent")
     file(GLOB parts CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/${plugin}/*.cc")
     list(FILTER parts EXCLUDE REGEX "_test\\.cc$")
     add_library(${target} MODULE "${source}" ${parts})
@@ -154,20 +165,32 @@ function(xsp_plugins folder)
     if(XSP_SKIP)
       message(STATUS "${folder}/${plugin}: skipped: ${XSP_SKIP}")
       set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+      # `xsp doctor` tells the reason.
+      file(WRITE "${absent}" "${XSP_SKIP}\n")
+      install(FILES "${absent}" DESTINATION lib/xsp/${folder})
     else()
+      file(REMOVE "${absent}")
       install(TARGETS ${target} DESTINATION lib/xsp/${folder})
       set_property(GLOBAL APPEND PROPERTY xsp_plugins ${target})
     endif()
   endforeach()
 endfunction()
 
-# xsp_frameworks(FOLDER) puts the tables FOLDER/NAME.get, and the script that reads them, where the program finds both.
+# xsp_frameworks(FOLDER) puts the tables FOLDER/NAME.get, the script that reads them, and the helpers
+# FOLDER/NAME_local.py, with what they share, where the program finds them.
 function(xsp_frameworks folder)
   file(GLOB tables CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.get")
   set(script "${CMAKE_SOURCE_DIR}/tools/get_framework.sh")
   file(COPY ${tables} "${script}" DESTINATION "${CMAKE_BINARY_DIR}/lib/xsp/${folder}")
   install(FILES ${tables} DESTINATION lib/xsp/${folder})
   install(PROGRAMS "${script}" DESTINATION lib/xsp/${folder})
+  file(GLOB helpers CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*_local.py"
+    "${CMAKE_SOURCE_DIR}/${folder}/local.py")
+  foreach(helper ${helpers})
+    get_filename_component(name "${helper}" NAME)
+    file(CREATE_LINK "${helper}" "${CMAKE_BINARY_DIR}/lib/xsp/${folder}/${name}" SYMBOLIC)
+  endforeach()
+  install(PROGRAMS ${helpers} DESTINATION lib/xsp/${folder})
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${tables} "${script}")
 endfunction()
 

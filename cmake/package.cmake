@@ -4,7 +4,8 @@
 # The package includes the Debian shared libraries that xsp links.
 install(IMPORTED_RUNTIME_ARTIFACTS fmt::fmt simdjson::simdjson LIBRARY DESTINATION lib)
 install(DIRECTORY include/xsp DESTINATION include)
-install(FILES README.md LICENSE CHANGELOG.md docs/trace_format.md DESTINATION share/doc/xsp)
+install(FILES README.md LICENSE CHANGELOG.md docs/trace_format.md "${CMAKE_BINARY_DIR}/help.html"
+  DESTINATION share/doc/xsp)
 
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_FILE_NAME "xsp-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}")

@@ -1,4 +1,5 @@
-# xsp_page() builds web/ as one HTML file, build/PRESET/web/index.html, which src/desk/serve/page.cc embeds.
+# xsp_page() builds web/ as one HTML file, build/PRESET/web/index.html, and docs/ as another, build/PRESET/help.html.
+# src/desk/serve/page.cc embeds both.
 function(xsp_page)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/web/src/*")
   list(APPEND sources "${CMAKE_SOURCE_DIR}/web/index.html" "${CMAKE_SOURCE_DIR}/web/vite.config.ts"
@@ -11,8 +12,16 @@ function(xsp_page)
     COMMAND npm run --silent build -- --logLevel warn --outDir "${CMAKE_BINARY_DIR}/web"
     WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}/web" DEPENDS ${sources} VERBATIM
     COMMENT "Building the page")
-  add_custom_target(xsp_page DEPENDS "${page}")
+  file(GLOB chapters CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md" "${CMAKE_SOURCE_DIR}/docs/img/*")
+  set(help "${CMAKE_BINARY_DIR}/help.html")
+  add_custom_command(OUTPUT "${help}"
+    COMMAND node help/build.mjs "${help}"
+    WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}/web"
+    DEPENDS ${chapters} "${CMAKE_SOURCE_DIR}/web/help/build.mjs" "${CMAKE_SOURCE_DIR}/web/help/help.css"
+      "${CMAKE_SOURCE_DIR}/web/src/theme.css" VERBATIM
+    COMMENT "Building the help")
+  add_custom_target(xsp_page DEPENDS "${page}" "${help}")
 
   set_source_files_properties("${CMAKE_SOURCE_DIR}/src/desk/serve/page.cc" PROPERTIES
-    OBJECT_DEPENDS "${page}" COMPILE_DEFINITIONS "XSP_PAGE=\"${page}\"")
+    OBJECT_DEPENDS "${page};${help}" COMPILE_DEFINITIONS "XSP_PAGE=\"${page}\";XSP_HELP=\"${help}\"")
 endfunction()

@@ -127,15 +127,16 @@ xsp_status probe(const xsp_host*, xsp_collector_probe* out) {
       }
     }
     std::string& list = is_here ? s.counters : s.absent;
-    if (!list.empty()) list += ',';
+    // The face divides the names of those that are here; those that are not are prose.
+    if (!list.empty()) list += is_here ? "," : ", ";
     list += known.name;
   }
   if (!s.absent.empty()) {
     const bool is_forbidden = error == EACCES || error == EPERM;
-    s.absent += is_forbidden
-                    ? ": not permitted: set /proc/sys/kernel/perf_event_paranoid to 2"
-                    : std::string(": this processor or virtual machine does not offer them: ") +
-                          std::strerror(error);
+    const bool is_none = error == ENOENT || error == ENODEV || error == EOPNOTSUPP;
+    s.absent += is_forbidden ? ": not permitted: set /proc/sys/kernel/perf_event_paranoid to 2"
+                             : ": this processor or virtual machine does not offer them";
+    if (!is_forbidden && !is_none) s.absent += std::string(": ") + std::strerror(error);
   }
   out->counters = s.counters.c_str();
   out->absent = s.absent.empty() ? nullptr : s.absent.c_str();

@@ -1,5 +1,9 @@
 # CUPTI, for NVIDIA's GPUs. The build needs its headers but links nothing of CUDA: the collector loads the library at
 # run time, if it exists.
+if(NOT XSP_CUDA_HEADERS)
+  set(XSP_SKIP "built without NVIDIA's headers: tools/deps.sh --build, and build with the preset release")
+  return()
+endif()
 xsp_dep(cuda-cupti cuda_cupti)
 xsp_dep(cuda-runtime cuda_runtime)
 xsp_dep(cuda-crt cuda_crt)

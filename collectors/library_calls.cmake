@@ -1,5 +1,9 @@
 # Wrappers of the libraries' functions, generated from their headers. Neither the build links these libraries, nor does
 # xsp need them at run time.
+if(NOT XSP_CUDA_HEADERS)
+  set(XSP_SKIP "built without NVIDIA's headers: tools/deps.sh --build, and build with the preset release")
+  return()
+endif()
 xsp_dep(libclang libclang)
 file(GLOB clang "${libclang}/*/platlib")
 set(library_headers "")

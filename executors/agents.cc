@@ -18,6 +18,11 @@ Result<std::vector<std::string>> agents(const Settings& settings) {
   return names;
 }
 
+std::vector<std::string> through(const Settings& settings, const std::filesystem::path& program,
+                                 const std::string& system) {
+  return {program, "agent", "--ask", "--db", text_of(settings, "db"), "--name", system};
+}
+
 Result<std::unique_ptr<Session>> open(const Job& job) {
   XSP_TRY(const std::vector<std::string> names, agents(job.settings));
   if (names.empty()) {
@@ -26,9 +31,7 @@ Result<std::unique_ptr<Session>> open(const Job& job) {
   }
   const auto command = [job](size_t index, const std::string&) {
     std::vector<std::string> words = {job.program, "task", job.plan, std::to_string(index)};
-    for (const std::string& word :
-         {job.program.string(), std::string("agent"), std::string("--ask"), std::string("--db"),
-          text_of(job.settings, "db"), std::string("--name"), job.units[index].system}) {
+    for (const std::string& word : through(job.settings, job.program, job.units[index].system)) {
       words.insert(words.end(), {"--through", word});
     }
     words.insert(words.end(), {"--on", "an agent"});
@@ -49,7 +52,8 @@ std::vector<Executor> agents_executors() {
        "machines that run xsp agent, and only connect outward",
        {{"db", "the catalogue that they connect to: a file, or postgresql://USER@HOST/NAME", true}},
        agents,
-       open}};
+       open,
+       through}};
 }
 
 }  // namespace xsp::executors

@@ -74,5 +74,15 @@ TEST(Kubernetes, HasWhatIsNeitherCompleteNorFailed) {
   EXPECT_EQ(held_of(jobs, "{\"items\": [3]}", 9).size(), 2u);
 }
 
+TEST(Kubernetes, APodHasTheImageThatItsUnitsWant) {
+  Job job;
+  job.settings = {{"image", {"xsp"}}, {"claim", {"c"}}, {"mount", {"/m"}}};
+  job.units = {{"a", "cpu", "", ""}, {"b", "cpu", "", "net:2"}};
+  EXPECT_NE(job_manifest(job, {0}, {}).find("\"image\":\"xsp\""), std::string::npos);
+  const std::string own = job_manifest(job, {1}, {"", "net:2", false});
+  EXPECT_NE(own.find("\"image\":\"net:2\""), std::string::npos);
+  EXPECT_NE(own.find("\"name\":\"XSP_CONTAINER_IMAGE\",\"value\":\"net:2\""), std::string::npos);
+}
+
 }  // namespace
 }  // namespace xsp::executors

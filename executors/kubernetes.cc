@@ -26,19 +26,18 @@ class Cluster : public Session {
   explicit Cluster(Job job) : job_(std::move(job)) {}
 
   Status submit(const std::vector<size_t>& indexes) override {
-    std::map<std::pair<std::string, bool>, std::vector<size_t>> kinds;
+    std::map<KindOfPod, std::vector<size_t>> kinds;
     for (const size_t index : indexes) {
       const Unit& unit = job_.units[index];
-      kinds[{unit.system, unit.device.starts_with("cuda")}].push_back(index);
+      kinds[{unit.system, unit.container, unit.device.starts_with("cuda")}].push_back(index);
     }
     for (const auto& [kind, units] : kinds) {
       for (size_t from = 0; from < units.size(); from += kUnitsOfJob) {
         const auto first = units.begin() + static_cast<std::ptrdiff_t>(from);
         const auto last =
             units.begin() + static_cast<std::ptrdiff_t>(std::min(units.size(), from + kUnitsOfJob));
-        const auto created =
-            run_program(kubectl(job_.settings, {"create", "-f", "-"}),
-                        job_manifest(job_, {first, last}, kind.second, kind.first));
+        const auto created = run_program(kubectl(job_.settings, {"create", "-f", "-"}),
+                                         job_manifest(job_, {first, last}, kind));
         if (!created.ok()) {
           return Error{created.error().code, "kubernetes: " + created.error().text};
         }

@@ -18,25 +18,27 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+std::vector<std::string> through(const Settings& settings, const std::filesystem::path&,
+                                 const std::string& host) {
+  std::vector<std::string> words = {"ssh"};
+  for (const std::string& option : texts_of(settings, "options")) words.push_back(option);
+  // Without a terminal ssh can ask nothing. A machine that is gone is noticed within a minute.
+  words.insert(words.end(), {"-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=15",
+                             "-oServerAliveCountMax=3", host,
+                             quoted(text_of(settings, "xsp", "xsp")), "task", "-", "0"});
+  return words;
+}
+
 Result<std::unique_ptr<Session>> open(const Job& job) {
-  const std::vector<std::string> hosts = texts_of(job.settings, "hosts");
   const auto command = [job](size_t index, const std::string& host) {
     std::vector<std::string> words = {job.program, "task", job.plan, std::to_string(index)};
-    words.insert(words.end(), {"--through", "ssh"});
-    for (const std::string& option : texts_of(job.settings, "options")) {
-      words.insert(words.end(), {"--through", option});
+    for (const std::string& word : through(job.settings, job.program, host)) {
+      words.insert(words.end(), {"--through", word});
     }
-    // Without a terminal ssh can ask nothing. A machine that is gone is noticed within a minute.
-    for (const char* option : {"-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=15",
-                               "-oServerAliveCountMax=3"}) {
-      words.insert(words.end(), {"--through", option});
-    }
-    words.insert(words.end(),
-                 {"--through", host, "--through", quoted(text_of(job.settings, "xsp", "xsp")),
-                  "--through", "task", "--through", "-", "--through", "0", "--on", host});
+    words.insert(words.end(), {"--on", host});
     return words;
   };
-  return std::unique_ptr<Session>(new Lanes(job, hosts, command));
+  return std::unique_ptr<Session>(new Lanes(job, texts_of(job.settings, "hosts"), command));
 }
 
 }  // namespace
@@ -48,7 +50,8 @@ std::vector<Executor> ssh_executors() {
             {"xsp", "the path of xsp on them; else it is found by their PATH", false},
             {"options", "options of ssh, such as [-p, 2222]", false}},
            systems,
-           open}};
+           open,
+           through}};
 }
 
 }  // namespace xsp::executors

@@ -53,7 +53,7 @@ Error Output::error(int number) const {
     why = "the disk is full: the model takes " + std::to_string(total_ >> 20) + " MiB";
     what_to_do = "make room, or give a path on another disk";
   }
-  if (number == EEXIST) what_to_do = "remove it first, or give another path";
+  if (number == EEXIST) what_to_do = "give another path, or replace it with --force";
   return failed(path_ + ": cannot be written: " + why + ": " + what_to_do);
 }
 

@@ -288,10 +288,13 @@ std::unique_ptr<Step> make(Parameters& parameters) { return std::make_unique<Pyt
 }  // namespace
 
 StepKind python_step() {
-  return {"python", "A function of a Python file, in a process of its own; it gets a NumPy array.",
+  return {"python",
+          "A function of a Python file, in a process of its own; it gets a NumPy array.",
           "FILE.py:FUNCTION, or value: the same; dtype, dimensions (-1: any): of what it returns, "
           "else those of what it gets; seconds: for an answer, else 30; memory: in MiB, else 4096",
-          make};
+          make,
+          "value",
+          true};
 }
 
 }  // namespace xsp::pipelines

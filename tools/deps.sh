@@ -3,6 +3,7 @@
 #
 #   tools/deps.sh            installs the needs of the build and the tests
 #   tools/deps.sh --build    installs the needs of the build only
+#   tools/deps.sh --demo     installs the needs of demo.sh only: the build's, without NVIDIA's headers
 #
 # Debian's packages come from the running release (its archive is the pin). tools/deps.lock lists everything
 # else with its hash: the ordinary client of its registry fetches it; it is checked, and unpacked below
@@ -10,13 +11,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools="$PWD/tools"
+mode="${1:-}"
 
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
 deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
 build_packages="g++ make cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
-  libcli11-dev libyaml-cpp-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
+  libyaml-cpp-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
   libblas-dev libdnnl-dev opencl-headers libjpeg62-turbo-dev libpng-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
   g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev pocl-opencl-icd
@@ -34,7 +36,7 @@ as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
 install_debian_packages() {
   local wanted=$build_packages missing=()
-  [ "${1:-}" = --build ] || wanted="$wanted $test_packages"
+  [ -n "$mode" ] || wanted="$wanted $test_packages"
   for package in $wanted; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
     # A tool that the user installed in another way (a newer node, a python) works as well.
@@ -60,9 +62,12 @@ fetch_pip() { "$tools/get_framework.sh" --wheel "$1" "$2"; }
 fetch_sdist() { "$tools/get_framework.sh" --sdist "$1" "$2"; }
 # Fetches a package of libraries of hundreds of MB, of which only the headers are kept.
 fetch_headers() { fetch_pip "$@"; }
-# Runs `apt-get OPTIONS "$@"` on the archive of the next Debian release, without adding it to the system.
+# Runs `apt-get OPTIONS "$@"` on the archive of the next Debian release, without adding it to the system. Its lists are
+# fetched once.
+apt=$(mktemp -d)
+trap 'rm -rf "$apt"' EXIT
 trixie() {
-  local apt; apt=$(mktemp -d)
+  local is_new; is_new=$([ -e "$apt/mirror" ] || echo yes)
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$apt/sources"
   { cat /etc/apt/sources.list.d/*.sources 2>/dev/null || true; } |
     awk '/^URIs:/{print $2; exit}' >"$apt/mirror"
@@ -72,9 +77,8 @@ trixie() {
     /usr/share/keyrings/debian-archive-keyring.gpg >"$apt/sources/trixie.sources"
   local options=(-o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$apt/sources"
     -o "Dir::State::lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
-  apt-get "${options[@]}" update
+  [ -z "$is_new" ] || apt-get "${options[@]}" update
   apt-get "${options[@]}" "$@"
-  rm -rf "$apt"
 }
 # Fetches headers that bookworm lacks.
 fetch_trixie() { trixie download "$1=$2"; }
@@ -111,6 +115,18 @@ build_libunwind() {
   rm -rf build source
 }
 
+# Builds the tokeniser of the pipelines' steps `tokens` and `detokenise`, with the protobuf that its authors
+# ship inside. It is linked into the worker, so it exports no name that a framework's library could bind to.
+build_sentencepiece() {
+  cmake -S source/sentencepiece -B build -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_VISIBILITY_PRESET=hidden \
+    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DSPM_ENABLE_SHARED=OFF -DSPM_ENABLE_TCMALLOC=OFF
+  cmake --build build --target sentencepiece-static -j"$(nproc)"
+  mkdir include lib
+  cp source/sentencepiece/src/sentencepiece_processor.h include
+  cp build/src/libsentencepiece.a lib
+  rm -rf build source
+}
+
 unpack() {
   case $1 in
     *.tgz) tar -xzf "$1" ;;
@@ -126,7 +142,7 @@ install_pinned() {
   local name=$1 source=$2 package=$3 version=$4 sha256=$5
   local folder="$deps/$name-$version"
   [ -e "$folder/.complete" ] && return
-  echo "fetching $package $version" >&2
+  echo "fetching $package $version ($number of $count)" >&2
   rm -rf "$folder"; mkdir -p "$folder"
   (
     cd "$folder"
@@ -136,14 +152,23 @@ install_pinned() {
       die "$package $version: the archive's sha256 is $(sha256sum "$archive" | cut -d' ' -f1), not that of tools/deps.lock"
     if [ "$source" = headers ]; then unzip -q "$archive" '*.h'; else unpack "$archive"; fi
     rm "$archive"
-    if [ "$source" = sources ]; then quietly "build-$name" "build_$name"; fi
+    if declare -F "build_$name" >/dev/null; then quietly "build-$name" "build_$name"; fi
     touch .complete
   )
 }
 
-install_debian_packages "${1:-}"
+# Leaves out what only collectors for NVIDIA's GPUs and tests need; it is most of the bytes.
+is_wanted() {
+  [ "$mode" = --demo ] || return 0
+  case $1 in cuda-*|cu*-headers|nccl-headers|nvtx|libclang|jsonschema|attrs|pyrsistent) return 1 ;; esac
+}
+
+install_debian_packages
+count=$(grep -vc '^#\|^$' tools/deps.lock) number=0
 while read -r name source package version sha256; do
   case $name in ''|'#'*) continue ;; esac
+  number=$((number + 1))
+  is_wanted "$name" || continue
   install_pinned "$name" "$source" "$package" "$version" "$sha256"
 done <tools/deps.lock
 
@@ -163,12 +188,14 @@ install_web_packages() {
 install_web_packages
 
 # Installs the frameworks that the tests of their adapters run, where users have them as well. Frameworks that
-# are built from sources take minutes: they are installed only on request, and without them their tests skip
-# themselves.
-if [ "${1:-}" != --build ]; then
+# are built from sources take minutes, and TensorRT (the only one of Maven) 1.1 GB and a GPU: they are installed
+# only on request, and without them their tests skip themselves.
+if [ -z "$mode" ]; then
   for name in $(tools/get_framework.sh --list); do
-    grep -q '^sdist ' "adapters/$name.get" || tools/get_framework.sh "$name"
+    grep -qE '^(sdist|maven) ' "adapters/$name.get" || tools/get_framework.sh "$name"
   done
   # No adapter runs these: they are programs that the tests watch.
-  XSP_GET_TABLES="$PWD/tests/integration" tools/get_framework.sh jax
+  for name in jax onnxruntime_python tensorflow_python; do
+    XSP_GET_TABLES="$PWD/tests/integration" tools/get_framework.sh "$name"
+  done
 fi

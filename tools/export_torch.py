@@ -5,24 +5,24 @@
   tools/export_torch.py bert-base --dtype bf16 --device cuda -o b.pt2  AOTInductor package, for that device
   tools/export_torch.py --list                                         the names that have a recipe
 
-Besides these, torchvision/NAME, timm/NAME and transformers/TYPE export every model that those packages can
-make without a download. The file has a signature (an extra file of that name in TorchScript, a key of a
-package's metadata): a line for each input and output, "input<TAB>NAME<TAB>float32<TAB>batch,3,224,224"; a
-word in the shape is a dimension that may vary.
+gpt2-generate and llama-generate keep a cache (tools/generation_models.py), for `xsp evaluate --scenario
+generation`. Besides these, torchvision/NAME, timm/NAME and transformers/TYPE export every model that those
+packages can make without a download. The file has a signature (an extra file of that name in TorchScript, a
+key of a package's metadata): a line for each input and output,
+"input<TAB>NAME<TAB>float32<TAB>batch,3,224,224"; a word in the shape is a dimension that may vary.
 
 fasterrcnn_resnet50_fpn calls an operator of torchvision's own library, torchvision::nms: it runs with
 `xsp profile --option library=FOLDER/torchvision/_C.so`, as a message of the export says.
 """
 
 import argparse
-import importlib
 import os
 import re
 import sys
 import warnings
 
-DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
-EXAMPLE_BATCH = 2  # 1 would be taken for a constant
+import recipes
+from recipes.recipe import DTYPES, EXAMPLE_BATCH, Failure, need
 
 # This code goes into a package beside AOTInductor's hooks, which report no tensors of a library call: xsp
 # reads the shapes of convolutions and products from them.
@@ -58,200 +58,8 @@ class Tensors {
 """
 
 
-class Failure(Exception):
-    """The failure's reason, in one line."""
-
-
-def need(package):
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        raise Failure(f"{package}: not installed ({error}): pip install {package.split('.')[0]}") from error
-
-
 torch = None  # imported by main: --help and --list work without it
-
-
-class Input:
-    """An input's description; `values` makes an example of it."""
-
-    def __init__(self, name, dtype, shape, high=2):
-        self.name, self.dtype, self.shape, self.high = name, dtype, shape, high
-
-    def values(self, batch, device):
-        shape = [batch if isinstance(d, str) else d for d in self.shape]
-        dtype = getattr(torch, self.dtype)
-        if dtype.is_floating_point:
-            return torch.rand(shape, device=device).to(dtype)
-        return torch.randint(1, self.high, shape, dtype=dtype, device=device)
-
-    def line(self):
-        return "\t".join(["input", self.name, self.dtype, ",".join(map(str, self.shape))])
-
-
-class Recipe:
-    """A module, its inputs, and whether only scripting keeps its behaviour (data-dependent control flow)."""
-
-    def __init__(self, module, inputs, scripted=False):
-        self.module, self.inputs, self.scripted = module, inputs, scripted
-
-
-def image(options, size=224):
-    return Input("input", DTYPES[options.dtype], ["batch", 3, size, size])
-
-
-def torchvision_model(name, options):
-    models = need("torchvision.models")
-    try:
-        return Recipe(models.get_model(name, weights=None), [image(options)])
-    except ValueError as error:
-        raise Failure(f"torchvision/{name}: {error}: see torchvision.models.list_models()") from error
-
-
-def timm_model(name, options):
-    timm = need("timm")
-    try:
-        module = timm.create_model(name, pretrained=False, exportable=True)
-    except RuntimeError as error:
-        raise Failure(f"timm/{name}: {error}: see timm.list_models()") from error
-    size = module.pretrained_cfg.get("input_size", (3, 224, 224))
-    return Recipe(module, [Input("input", DTYPES[options.dtype], ["batch", *size])])
-
-
-def detector(name, options):
-    detection = need("torchvision.models.detection")
-
-    class Detector(torch.nn.Module):
-        """Takes a batch as one tensor, and returns the detections of each image."""
-
-        def __init__(self, model):
-            super().__init__()
-            self.model = model
-
-        def forward(self, images: torch.Tensor):
-            found = self.model(torch.unbind(images), None)[1]
-            return ([image["boxes"] for image in found], [image["scores"] for image in found],
-                    [image["labels"] for image in found])
-
-    module = getattr(detection, name)(weights=None, weights_backbone=None)
-    return Recipe(Detector(module), [image(options, 800)], scripted=True)
-
-
-def detector_heads(name, options):
-    class Heads(torch.nn.Module):
-        """Returns the boxes and class scores of every anchor, [batch, anchor, 4 + classes]. It makes no
-        choice among them, because that operator, torchvision::nms, is not part of PyTorch itself.
-        """
-
-        def __init__(self, model):
-            super().__init__()
-            self.backbone, self.head = model.backbone, model.head
-
-        def forward(self, images):
-            found = self.head(list(self.backbone(images).values()))
-            return torch.cat([found["bbox_regression"], found["cls_logits"]], dim=-1)
-
-    model = getattr(need("torchvision.models.detection"), name)(weights=None, weights_backbone=None)
-    return Recipe(Heads(model), [image(options, 300)])
-
-
-class Logits:
-    """Makes a module that returns plain tensors from a transformers model that returns a dictionary."""
-
-    @staticmethod
-    def encoder(model):
-        class Encoder(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.model = model
-
-            def forward(self, input_ids, attention_mask):
-                return self.model(input_ids=input_ids, attention_mask=attention_mask,
-                                  return_dict=True).last_hidden_state
-
-        return Encoder()
-
-    @staticmethod
-    def prefill(model):
-        class Prefill(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.model = model
-
-            def forward(self, input_ids):
-                return self.model(input_ids=input_ids, use_cache=False, return_dict=True).logits
-
-        return Prefill()
-
-    @staticmethod
-    def decode(model):
-        cache_type = need("transformers").DynamicCache
-
-        class Decode(torch.nn.Module):
-            """Computes one token after `past_key_values`, [layer, key or value, batch, head, position,
-            feature].
-            """
-
-            def __init__(self):
-                super().__init__()
-                self.model = model
-
-            def forward(self, input_ids, past_key_values):
-                cache = cache_type(config=self.model.config)
-                for layer, (key, value) in zip(cache.layers, past_key_values):
-                    # This is the state after update(), without its copy of the whole past.
-                    layer.lazy_initialization(key, value)
-                    layer.keys, layer.values = key, value
-                return self.model(input_ids=input_ids, past_key_values=cache, use_cache=True,
-                                  return_dict=True).logits
-
-        return Decode()
-
-
-def bert(_, options):
-    transformers = need("transformers")
-    config = transformers.BertConfig(attn_implementation=options.attention)
-    model = transformers.BertModel(config, add_pooling_layer=False)
-    shape = ["batch", options.sequence]
-    return Recipe(Logits.encoder(model), [Input("input_ids", "int64", shape, config.vocab_size),
-                                          Input("attention_mask", "int64", shape)])
-
-
-def gpt2(name, options):
-    transformers = need("transformers")
-    config = transformers.GPT2Config(attn_implementation=options.attention)
-    model = transformers.GPT2LMHeadModel(config)
-    if name == "gpt2-prefill":
-        ids = Input("input_ids", "int64", ["batch", options.sequence], config.vocab_size)
-        return Recipe(Logits.prefill(model), [ids])
-    past = [config.n_layer, 2, "batch", config.n_head, options.sequence, config.n_embd // config.n_head]
-    return Recipe(Logits.decode(model), [Input("input_ids", "int64", ["batch", 1], config.vocab_size),
-                                         Input("past_key_values", DTYPES[options.dtype], past)])
-
-
-def transformers_model(name, options):
-    transformers = need("transformers")
-    try:
-        config = transformers.AutoConfig.for_model(name, attn_implementation=options.attention)
-    except ValueError as error:
-        raise Failure(f"transformers/{name}: {str(error).splitlines()[0][:200]}") from error
-    model = transformers.AutoModel.from_config(config)
-    shape = ["batch", options.sequence]
-    return Recipe(Logits.encoder(model), [Input("input_ids", "int64", shape, config.vocab_size),
-                                          Input("attention_mask", "int64", shape)])
-
-
-RECIPES = {
-    "resnet50": torchvision_model,
-    "mobilenet_v2": torchvision_model,
-    "vit_b_16": torchvision_model,
-    "ssd300_vgg16": detector_heads,
-    "fasterrcnn_resnet50_fpn": detector,
-    "bert-base": bert,
-    "gpt2-prefill": gpt2,
-    "gpt2-decode": gpt2,
-}
-PACKAGES = {"torchvision": torchvision_model, "timm": timm_model, "transformers": transformers_model}
+RECIPES, PACKAGES = recipes.collect()
 
 
 def make(options):
@@ -265,11 +73,11 @@ def make(options):
 
 
 def signature(recipe):
-    return "".join(i.line() + "\n" for i in recipe.inputs)
+    return "".join(line + "\n" for line in [*(i.line() for i in recipe.inputs), *recipe.outputs])
 
 
 def export_torchscript(recipe, options):
-    examples = tuple(i.values(EXAMPLE_BATCH, options.device) for i in recipe.inputs)
+    examples = recipe.examples(options)
     if recipe.scripted:
         script = torch.jit.script(recipe.module)
     else:
@@ -283,7 +91,7 @@ def export_package(recipe, options):
         raise Failure(f"{options.model}: its control flow depends on data, which torch.export refuses: "
                       "use --format torchscript")
     import torch._inductor
-    examples = tuple(i.values(EXAMPLE_BATCH, options.device) for i in recipe.inputs)
+    examples = recipe.examples(options)
     dynamic = tuple({d: torch.export.Dim.DYNAMIC for d, size in enumerate(i.shape) if isinstance(size, str)}
                     for i in recipe.inputs)
     try:
@@ -362,21 +170,28 @@ def tell_tensors_of_library_calls():
 
 
 def check(exported, recipe, options):
-    """Checks that the exported model computes for another batch the same as the module."""
-    for batch in (1, 3):
-        values = [i.values(batch, options.device) for i in recipe.inputs]
+    """Checks that the exported model computes the same as the module for another batch and other lengths."""
+    for batch, lengths in zip((1, 3), recipe.checked_lengths):
+        values = [i.values(batch, options.device, lengths) for i in recipe.inputs]
         if recipe.scripted:
             exported(*values)
             continue
         expected, found = recipe.module(*values), exported(*values)
-        if expected.shape != found.shape:
-            raise Failure(f"{options.model}: exported with batch {EXAMPLE_BATCH}, it gives for batch {batch} "
-                          f"{list(found.shape)}, not {list(expected.shape)}")
-        expected, found = expected.float(), found.float()
-        tolerance = 1e-2 if options.dtype == "fp32" else 1e-1
-        difference = (expected - found).norm()
-        if not difference <= tolerance * expected.norm():
-            raise Failure(f"{options.model}: exported, other results for batch {batch}: {difference:.2g}")
+        if isinstance(expected, torch.Tensor):
+            expected, found = [expected], [found]
+        for wanted, given in zip(expected, found, strict=True):
+            check_output(wanted, given, batch, options)
+
+
+def check_output(wanted, given, batch, options):
+    if wanted.shape != given.shape:
+        raise Failure(f"{options.model}: exported with batch {EXAMPLE_BATCH}, it gives for batch {batch} "
+                      f"{list(given.shape)}, not {list(wanted.shape)}")
+    wanted, given = wanted.float(), given.float()
+    tolerance = 1e-2 if options.dtype == "fp32" else 1e-1
+    difference = (wanted - given).norm()
+    if not difference <= tolerance * wanted.norm():
+        raise Failure(f"{options.model}: exported, other results for batch {batch}: {difference:.2g}")
 
 
 def first_line(error):
@@ -384,16 +199,23 @@ def first_line(error):
     return (lines[0] if lines else type(error).__name__)[:300]
 
 
-def parse():
+# The ending of each format's files, and what writes one. The first one is the default.
+FORMATS = {"torchscript": (".pt", export_torchscript), "pt2": (".pt2", export_package)}
+
+
+def parse(formats):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("model", nargs="?",
                         help="a recipe's name, or torchvision/, timm/, transformers/ and a name")
-    parser.add_argument("-o", "--output", help="the file; its ending chooses the format: .pt or .pt2")
-    parser.add_argument("--format", choices=["torchscript", "pt2"])
+    endings = " or ".join(ending for ending, _ in formats.values())
+    parser.add_argument("-o", "--output", help=f"the file; its ending chooses the format: {endings}; without "
+                        "one, it gets that of the first")
+    parser.add_argument("--format", choices=list(formats))
     parser.add_argument("--dtype", choices=sorted(DTYPES), default="fp32")
     parser.add_argument("--device", help="cpu or cuda, where it is to run; by default a GPU if there is one")
     parser.add_argument("--sequence", type=int, default=128, help="tokens, of language models")
-    parser.add_argument("--attention", default="sdpa", help="of transformers: sdpa or eager")
+    parser.add_argument("--attention", help="of transformers: sdpa, which needs PyTorch 2, or eager; else "
+                        "eager of models that generate, and transformers' choice of others")
     parser.add_argument("--no-kernel-profile", dest="kernel_profile", action="store_false",
                         help="leave the hooks out of a .pt2 that tell its layers apart")
     parser.add_argument("--list", action="store_true", help="print the recipes' names")
@@ -402,12 +224,13 @@ def parse():
         return options
     if options.model is None:
         parser.error("which model? see --list")
-    if options.format is None:
-        options.format = "pt2" if (options.output or "").endswith(".pt2") else "torchscript"
+    named = [name for name, (ending, _) in formats.items() if (options.output or "").endswith(ending)]
+    options.format = options.format or (named or list(formats))[0]
     if options.output is None:
         dtype = "" if options.dtype == "fp32" else "-" + options.dtype
-        ending = ".pt2" if options.format == "pt2" else ".pt"
-        options.output = options.model.replace("/", "-") + dtype + ending
+        options.output = options.model.replace("/", "-") + dtype
+    if not named:
+        options.output += formats[options.format][0]
     return options
 
 
@@ -420,9 +243,9 @@ def own_library(recipe):
                  if name.startswith("_C") and name.endswith(".so")), None)
 
 
-def main():
+def main(formats):
     global torch
-    options = parse()
+    options = parse(formats)
     if options.list:
         print("\n".join(RECIPES))
         return 0
@@ -432,13 +255,15 @@ def main():
         options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         if options.device.startswith("cuda") and not torch.cuda.is_available():
             raise Failure("cuda: torch finds no GPU here: use --device cpu")
+        if hasattr(torch.backends, "mha"):  # else a whole attention is one operator, which tells no parts
+            torch.backends.mha.set_fastpath_enabled(False)
         torch.manual_seed(0)
         recipe = make(options)
         recipe.module = recipe.module.eval().to(options.device)
         if not recipe.scripted or options.dtype != "fp32":
             recipe.module = recipe.module.to(getattr(torch, DTYPES[options.dtype]))
         with torch.no_grad():
-            (export_package if options.format == "pt2" else export_torchscript)(recipe, options)
+            formats[options.format][1](recipe, options)
     except Failure as failure:
         print(f"error: {failure}", file=sys.stderr)
         return 1
@@ -457,4 +282,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(FORMATS))

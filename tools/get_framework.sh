@@ -10,7 +10,9 @@
 #
 #   pip PACKAGE VERSION SHA256 [MEMBER...]     these members of a wheel (patterns of unzip); none: all
 #   sdist PACKAGE VERSION SHA256               a source archive, unpacked without its first folder
+#   maven GROUP:ARTIFACT:CLASSIFIER VERSION SHA256 [MEMBER...]   likewise of a jar; needs Maven's mvn
 #   run COMMAND...                             runs in the folder, with $XSP_GET the folder of NAME.get
+#   # opens: .pb                               endings for which an error advises this framework
 #
 # The framework is installed in ${XDG_CACHE_HOME:-~/.cache}/xsp/frameworks/NAME, where the adapter looks
 # for it, completely or not at all. Needs python3 with pip, and unzip; no root.
@@ -29,6 +31,14 @@ wheel() {
     --platform manylinux_2_25_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 "$1==$2"
 }
 sdist() { python3 -m pip download --quiet --no-deps --no-binary=:all: "$1==$2"; }
+maven() {
+  local group artifact classifier
+  IFS=: read -r group artifact classifier <<<"$1"
+  command -v mvn >/dev/null || die "mvn: not installed: apt-get install maven"
+  # Jars of libraries are large: Maven's own folder keeps no second copy of them.
+  mvn -q -B "-Dmaven.repo.local=$PWD/../.repository" dependency:copy -DoutputDirectory=. \
+    "-Dartifact=$group:$artifact:$2:jar:$classifier"
+}
 
 get() { # get KIND PACKAGE VERSION SHA256 MEMBERS...: unpacks it into the current folder
   local kind=$1 package=$2 version=$3 sha256=$4 archive; shift 4
@@ -40,17 +50,17 @@ get() { # get KIND PACKAGE VERSION SHA256 MEMBERS...: unpacks it into the curren
   echo "$sha256  .archive/$archive" | sha256sum --check --status ||
     die "$package $version: its sha256 is $(sha256sum ".archive/$archive" | cut -d' ' -f1), not that of the table"
   case $archive in
-    *.whl) unzip -q ".archive/$archive" "$@" ;;
+    *.whl | *.jar) unzip -q ".archive/$archive" "$@" ;;
     *.tar.gz) tar -xzf ".archive/$archive" --strip-components=1 ;;
     *) die "$archive: unknown kind of archive" ;;
   esac
-  rm -rf .archive .log
+  rm -rf .archive .repository .log
 }
 
 install_framework() {
   local name=$1 table="$tables/$1.get" folder="$frameworks/$1" stamp kind rest
   [ -f "$table" ] || die "$name: there is no such framework to install: choose from $(list)"
-  stamp=$(sha256sum <"$table" | cut -c1-16)
+  stamp=$(grep -v '^# opens:' "$table" | sha256sum | cut -c1-16)
   if [ "$(cat "$folder/.complete" 2>/dev/null)" = "$stamp" ]; then
     [ ! -t 2 ] || echo "$name: is in $folder" >&2
     return 0
@@ -67,6 +77,7 @@ install_framework() {
       '' | '#'*) ;;
       pip) set -f; get wheel $rest; set +f ;;
       sdist) get sdist $rest ;;
+      maven) set -f; get maven $rest; set +f ;;
       run) XSP_GET="$tables" bash -euc "$rest" >.log 2>&1 ||
         { tail -n 20 .log >&2; die "$name: '$rest' failed"; } ;;
       *) die "$table: '$kind' is not known here" ;;

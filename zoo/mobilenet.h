@@ -15,9 +15,10 @@ struct FeatureMap {
 };
 
 // Returns the outputs of the thirteen depthwise separable blocks on a square image of `size`
-// pixels.
+// pixels. Each has `quarters` / 4 of the full network's channels.
 std::vector<FeatureMap> mobilenet_v1_backbone(formats::Builder& b, const std::string& prefix,
-                                              const formats::Value& x, int64_t size);
+                                              const formats::Value& x, int64_t size,
+                                              int64_t quarters = 4);
 
 }  // namespace xsp::zoo
 

@@ -93,6 +93,11 @@ std::vector<Value> parse_values(std::string_view json) {
   return values;
 }
 
+std::string name_of(const NodeEvent& event, const GraphNode* node) {
+  if (node == nullptr || !node->sources || node->sources->empty()) return std::string(event.name);
+  return node->sources->front();
+}
+
 std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node) {
   const auto weights = static_cast<size_t>(
       std::count_if(node.inputs.begin(), node.inputs.end(),
@@ -130,21 +135,43 @@ void Layers::read(const std::string& model, const std::string& optimized, uint32
   add(*graph, &*own, &provenance, {});
 }
 
+std::optional<std::vector<std::string>> Layers::input_layers(const formats::Node& node,
+                                                             const Scope& scope) {
+  std::vector<std::string> layers;
+  for (const std::string& name : node.inputs) {
+    const auto producer = scope.producers.find(name);
+    if (producer == scope.producers.end()) continue;  // a weight, or an input of the model
+    if (producer->second.empty()) return std::nullopt;
+    const std::string& layer = producer->second;
+    if (std::find(layers.begin(), layers.end(), layer) == layers.end()) layers.push_back(layer);
+  }
+  return layers;
+}
+
 void Layers::add(const formats::Graph& graph, const formats::Graph* model,
-                 const formats::Provenance* provenance, Weights weights) {
-  for (const formats::Tensor& tensor : graph.initializers) weights[tensor.name] = &tensor;
+                 const formats::Provenance* provenance, Scope scope) {
+  for (const formats::Tensor& tensor : graph.initializers) scope.weights[tensor.name] = &tensor;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const formats::Node& node = graph.nodes[i];
+    const auto sources = provenance != nullptr ? provenance->names(i) : std::vector<std::string>();
+    const std::string layer = sources.empty() ? node.name : sources.front();
+    for (const std::string& name : node.outputs) {
+      if (!name.empty()) scope.producers[name] = layer;
+    }
+  }
   const formats::Blocks blocks(graph, model, provenance);
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const formats::Node& node = graph.nodes[i];
     GraphNode known;
     if (provenance != nullptr) known.sources = provenance->names(i);
+    known.input_layers = input_layers(node, scope);
     for (size_t k = 0; k < node.inputs.size(); ++k) {
       const std::string& name = node.inputs[k];
       if (name.empty()) continue;
       GraphNode::Input input;
       input.channels = blocks.channels(name);
-      const auto weight = weights.find(name);
-      if (weight != weights.end()) {
+      const auto weight = scope.weights.find(name);
+      if (weight != scope.weights.end()) {
         const formats::Tensor& tensor = *weight->second;
         input.is_weight = true;
         input.value = {dtype_name(static_cast<uint32_t>(tensor.dtype)), tensor.dimensions};
@@ -157,9 +184,9 @@ void Layers::add(const formats::Graph& graph, const formats::Graph* model,
       if (!name.empty()) known.outputs.push_back(blocks.channels(name));
     }
     graph_[node.name.empty() ? node.op_type : node.name].push_back(std::move(known));
-    // The bodies of branches and loops see the weights around them.
+    // The bodies of branches and loops see the tensors around them.
     for (const formats::Attribute& attribute : node.attributes) {
-      for (const formats::Graph& body : attribute.graph) add(body, nullptr, nullptr, weights);
+      for (const formats::Graph& body : attribute.graph) add(body, nullptr, nullptr, scope);
     }
   }
 }
@@ -189,16 +216,20 @@ uint32_t Layers::site(const NodeEvent& event) {
   const auto [known, is_new] = sites_.emplace(std::move(key), 0);
   if (!is_new) return known->second;
 
-  std::string name(event.name);
+  const GraphNode* node = graph_node(event);
+  std::string name = name_of(event, node);
   const int count = ++names_[name];
   if (count > 1) name += "#" + std::to_string(count);
   const uint32_t site =
       xsp_intern_site(XSP_LEVEL_LAYER, name.c_str(), std::string(event.op_type).c_str());
   known->second = site;
   if (site == 0) return 0;
-  const GraphNode* node = graph_node(event);
+  if (name_of(event, node) != event.name) set_text(site, "executed_as", std::string(event.name));
   if (node != nullptr && node->sources) {
     set_text(site, "source_layers", json_strings(*node->sources));
+  }
+  if (node != nullptr && node->input_layers) {
+    set_text(site, "input_layers", json_strings(*node->input_layers));
   }
   const Tensors tensors = tensors_of(event, node);
   set_tensors(site, tensors);

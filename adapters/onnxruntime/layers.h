@@ -42,10 +42,16 @@ struct GraphNode {
   // The model's own layers that the node stands for; an empty list if the runtime added it. Not
   // known for nodes in bodies of branches and loops.
   std::optional<std::vector<std::string>> sources;
+  // The layers whose results it takes, by name; not known if one of them has no name.
+  std::optional<std::vector<std::string>> input_layers = {};
 };
 
 // Returns all inputs of a node: those of the profile, and the weights that it left out.
 std::vector<Value> complete_inputs(const std::vector<Value>& profiled, const GraphNode& node);
+
+// Returns the layer's name: that of the first of the model's own layers that it stands for. The
+// runtime names a node that it made of others after a tensor: "/out_nchwc". `node` may be null.
+std::string name_of(const NodeEvent& event, const GraphNode* node);
 
 // Holds the inputs and outputs of a node, in the shapes of the model, and in those of the runtime.
 struct Tensors {
@@ -75,10 +81,16 @@ class Layers {
   uint32_t site(const NodeEvent& event);
 
  private:
-  using Weights = std::unordered_map<std::string_view, const formats::Tensor*>;
+  // The tensors that a graph's nodes may use, by name: its own, and those of the graphs around it.
+  struct Scope {
+    std::unordered_map<std::string_view, const formats::Tensor*> weights;
+    std::unordered_map<std::string_view, std::string> producers;  // names of layers, as name_of
+  };
   // `model` and `provenance` are null for the bodies of branches and loops.
   void add(const formats::Graph& graph, const formats::Graph* model,
-           const formats::Provenance* provenance, Weights weights);
+           const formats::Provenance* provenance, Scope scope);
+  static std::optional<std::vector<std::string>> input_layers(const formats::Node& node,
+                                                              const Scope& scope);
   const GraphNode* graph_node(const NodeEvent& event);
 
   size_t node_count_ = 0;

@@ -84,5 +84,16 @@ TEST(OnnxRuntimeTensors, ReorderingsTellThemselves) {
   }
 }
 
+TEST(OnnxRuntimeTensors, ALayerHasTheModelsNameAndNotThatOfABlockedTensor) {
+  const NodeEvent event = event_of("/out_nchwc", "Conv", "[]", "[]");
+  GraphNode node;
+  EXPECT_EQ(name_of(event, nullptr), "/out_nchwc");
+  EXPECT_EQ(name_of(event, &node), "/out_nchwc");
+  node.sources = {{"/conv1/Conv", "/relu1/Relu"}};
+  EXPECT_EQ(name_of(event, &node), "/conv1/Conv");
+  node.sources = std::vector<std::string>();  // the runtime added the node
+  EXPECT_EQ(name_of(event, &node), "/out_nchwc");
+}
+
 }  // namespace
 }  // namespace xsp::ort

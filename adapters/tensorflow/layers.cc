@@ -19,6 +19,19 @@ bool is_weight(std::string_view op) {
   return op == "Const" || op == "HostConst" || op == "ReadVariableOp" || op == "VariableV2";
 }
 
+// Returns a node's name without the calls of functions that were inlined:
+// "StatefulPartitionedCall/net/conv1".
+std::string_view without_calls(std::string_view name) {
+  for (size_t slash = name.find('/'); slash != std::string_view::npos; slash = name.find('/')) {
+    const std::string_view first = name.substr(0, slash);
+    if (!first.starts_with("PartitionedCall") && !first.starts_with("StatefulPartitionedCall")) {
+      break;
+    }
+    name.remove_prefix(slash + 1);
+  }
+  return name;
+}
+
 // Splits "conv1:1" into "conv1" and 1.
 std::pair<std::string_view, size_t> tensor_of(std::string_view input) {
   const size_t colon = input.rfind(':');
@@ -129,7 +142,7 @@ void Layers::describe_model(const std::vector<Execution>& executions) {
 uint32_t Layers::make_site(const Execution& execution, std::string_view op,
                            const std::vector<std::string_view>& inputs,
                            const Producers& producers) {
-  std::string name = valid_utf8(execution.node);
+  std::string name = valid_utf8(without_calls(execution.node));
   const int count = ++names_[name];
   if (count > 1) name += "#" + std::to_string(count);
   const uint32_t id = xsp_new_site(XSP_LEVEL_LAYER, name.c_str(), valid_utf8(op).c_str());

@@ -60,6 +60,7 @@ std::string take(std::string_view key, const std::string& value, Options* option
 }  // namespace
 
 std::string parse_options(const xsp_open_options& given, Options* options) {
+  if (given.inputs != nullptr) options->shapes = given.inputs;
   for (size_t i = 0; i < given.option_count; ++i) {
     const std::string why = take(given.options[i].key, given.options[i].value, options);
     if (!why.empty()) return why;

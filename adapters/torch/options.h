@@ -25,6 +25,7 @@ struct Options {
   double repeat_s = 1.3;                // how long each layer is repeated, for its energy
   std::string dtype;      // float32, float16 or bfloat16: converts the model; "": unchanged
   std::string signature;  // replaces the file's (signature.h)
+  std::string shapes;     // the user's, for a file without a signature
   std::vector<std::string> libraries;  // with more operators: loaded first, in this order
 };
 

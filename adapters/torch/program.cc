@@ -207,6 +207,21 @@ std::string missing_operator(const std::string& what) {
   return "";
 }
 
+std::string foreign_archive(const std::string& what) {
+  constexpr const char* kRemedy =
+      ": write a function that returns the module and example inputs, and profile it: xsp profile "
+      "FILE.py:FUNCTION";
+  const auto says = [&what](const char* text) { return what.find(text) != std::string::npos; };
+  if (says("constants.pkl")) {
+    return std::string("a module or weights that torch.save pickled, which only Python reads") +
+           kRemedy;
+  }
+  if (says("generated cpp file or so file")) {
+    return std::string("a program of torch.export, and no package of AOTInductor") + kRemedy;
+  }
+  return "";
+}
+
 std::string one_line(const std::string& what) {
   // The interpreter's text begins with a trace, and ends with the cause.
   const size_t cause = what.rfind("RuntimeError: ");

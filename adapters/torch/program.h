@@ -58,6 +58,8 @@ struct Opened {
 Opened open_program(const std::string& path, c10::Device device, const Options& options);
 
 // Returns one line of an exception of torch: the cause, without the trace.
+// Returns the kind of a file that cannot be opened, by the error, and the remedy; empty: not known.
+std::string foreign_archive(const std::string& what);
 std::string one_line(const std::string& what);
 // Returns "torchvision::nms" if torch's error is that it knows no operator of that name; else
 // empty.

@@ -18,8 +18,8 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
         'compile its step.')
     WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
         OR culprit IN (SELECT function FROM framework)
-      THEN concat('Call fewer modules and operators, each on more data, or ',
-        'compile the model (torch.compile): this is Python around operators.')
+      THEN concat('Call fewer modules and operators, each on more data',
+        coalesce(', or compile the model (' || compiler_name() || ')', ''), ': this is Python around operators.')
     ELSE concat('Take ', blame_text(culprit, layer, place), ' out of the step: do it once for many steps, ahead on ',
       'another process, or with operators of the framework or NumPy.') END AS advice,
   'time_of_step' AS evidence,

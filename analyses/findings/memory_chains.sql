@@ -24,8 +24,8 @@ UNION ALL
 SELECT concat('Elementwise work takes ', step_share(ns), ' to read and write memory, in ', printf('%.0f', calls),
     ' pieces, mostly ', blame_text(culprit, layer, place), '.') AS finding,
   'layer' AS level, CASE WHEN 2 * others < calls THEN ns ELSE 0.5 * ns END AS gain_ns,
-  concat('Let a compiler fuse ', culprit, ' and what is around it into one kernel that reads and writes once ',
-    '(torch.compile), or into the products before them.') AS advice,
+  concat('Let a compiler fuse ', culprit, ' and what is around it into one kernel that reads and writes once',
+    coalesce(' (' || compiler_name() || ')', ''), ', or into the products before them.') AS advice,
   'time_of_step' AS evidence,
   concat('The time of ', culprit, ' in time_of_step must be gone, and few kernels must have taken its place.') AS check,
   culprit, layer

@@ -21,6 +21,13 @@ CREATE OR REPLACE TEMP TABLE finding_usable AS
     NOT EXISTS (FROM bad WHERE level = 6) AS timeline_holds,
     NOT EXISTS (FROM bad WHERE level = 6 AND kind = 'disturbed') AS kernels_hold;
 
+-- The compiler that the framework of the runs offers; NULL: it offers none, or compiles already.
+CREATE OR REPLACE TEMP MACRO compiler_name() AS (
+  SELECT CASE WHEN any_value(framework) LIKE 'jax%' THEN 'jax.jit'
+    WHEN any_value(framework) LIKE 'tensorflow%' OR any_value(framework) LIKE 'keras%' THEN 'tf.function'
+    WHEN any_value(framework) IN ('onnxruntime', 'tensorrt', 'pjrt', 'ggml', 'mxnet', 'opencv_dnn') THEN NULL
+    ELSE 'torch.compile' END FROM run);
+
 -- ---- Layers and kernels --------------------------------------------------------------------------------------
 
 CREATE OR REPLACE TEMP TABLE finding_place AS
@@ -29,12 +36,12 @@ CREATE OR REPLACE TEMP TABLE finding_place AS
 CREATE OR REPLACE TEMP TABLE finding_ceiling AS
   FROM pipe_ceilings([chosen_layer_run((SELECT batch FROM finding_batch))]);
 CREATE OR REPLACE TEMP TABLE finding_kernel AS
-  FROM kernel_facts([(SELECT batch FROM finding_batch)], 'measured', most := 200);
+  FROM kernel_fact;
 -- The time of each layer where it runs: of its kernels on a GPU, else its own time.
 CREATE OR REPLACE TEMP TABLE finding_layer AS
   WITH layer AS MATERIALIZED (
     SELECT c.*, operator_of(type) AS operator, arithmetic AS precision
-    FROM layer_roofs((SELECT batch FROM finding_batch)) c)
+    FROM layer_roof c)
   SELECT l.*, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
     counted_flops, counted_bytes, is_counted
   FROM layer l LEFT JOIN (

@@ -9,7 +9,7 @@ CREATE OR REPLACE TEMP TABLE finding_step AS
   UNION ALL
   SELECT 'inference', latency_ns, 1.0::DOUBLE FROM finding_model WHERE NOT EXISTS (FROM step);
 CREATE OR REPLACE TEMP TABLE finding_step_cause AS
-  SELECT * FROM step_causes((SELECT batch FROM finding_batch))
+  SELECT * FROM step_cause
     AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
 CREATE OR REPLACE TEMP MACRO is_on_device() AS
   EXISTS (FROM span WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND device IS NOT NULL);

@@ -65,10 +65,10 @@ def settled(ledger, one, batch):
         half_pct = 100 * (row["high_ns"] - row["latency_ns"]) / row["latency_ns"]
         if run["stopped_by"] == "interval":
             ledger.see("settled is not doubted", one, batch, half_pct <= width * (1 + 1e-6),
-                       f"stopped by its interval at +-{half_pct:.6g} %, {width} % was wanted")
+                       f"stopped by its interval at ±{half_pct:.6g} %, {width} % was wanted")
         elif run["stopped_by"] in UNSETTLED:
             ledger.see("settled is not doubted", one, batch, half_pct > width * (1 - 1e-6),
-                       f"not settled at +-{half_pct:.6g} %, though {width} % was wanted")
+                       f"not settled at ±{half_pct:.6g} %, though {width} % was wanted")
 
 
 def on_the_command_line(ledger, one, batch):
@@ -99,16 +99,16 @@ def figures_in_words(ledger, one, batch):
     half_pct = None if high is None else 100 * (high - latency) / latency
     detail = "".join(row["detail"] or "" for row in one.rows("model_summary", batch)
                      if row["item"] in ("latency", "call of the model"))
-    found = re.search(r"\+-([\d.]+) % at 95 %", detail)
+    found = re.search(r"±([\d.]+) % at 95 %", detail)
     ledger.see(check, one, batch, (found is None) == (half_pct is None), f"model_summary says {detail!r}, "
-               f"model_information has {'no interval' if half_pct is None else f'+-{half_pct:.4g} %'}")
+               f"model_information has {'no interval' if half_pct is None else f'±{half_pct:.4g} %'}")
     if found and half_pct is not None:
         ledger.see(check, one, batch, rounds_to(half_pct, found[1]),
-                   f"model_summary says +-{found[1]} %, model_information has +-{half_pct:.4g} %")
+                   f"model_summary says ±{found[1]} %, model_information has ±{half_pct:.4g} %")
     doubt = " ".join(row["detail"] for row in one.rows("model_summary", batch, section="doubt", item="model"))
-    for percent in re.findall(r"not settled: stopped by [a-z ]+ at \+-([\d.]+) %", doubt):
+    for percent in re.findall(r"not settled: stopped by [a-z ]+ at ±([\d.]+) %", doubt):
         ledger.see(check, one, batch, rounds_to(half_pct, percent),
-                   f"the doubt says +-{percent} %, model_information has {half_pct}")
+                   f"the doubt says ±{percent} %, model_information has {half_pct}")
     effect = overhead(one, batch, "overhead_pct")
     load = float(one.facts.get("machine.other_load_pct", "nan"))
     for name, text in set(one.texts(batch)):

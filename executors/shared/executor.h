@@ -26,8 +26,9 @@ using Settings = std::map<std::string, std::vector<std::string>>;
 
 struct Unit {
   std::string name;
-  std::string device;  // "cpu", "cuda", "cuda:1"
-  std::string system;  // the machine that must run it; empty: any
+  std::string device;       // "cpu", "cuda", "cuda:1"
+  std::string system;       // the machine that must run it; empty: any
+  std::string container{};  // the image in which `xsp task` runs it; empty: none
 };
 
 struct Job {
@@ -73,6 +74,11 @@ struct Executor {
   Result<std::vector<std::string>> (*systems)(const Settings& settings) = nullptr;
   // Fails with kNotAvailable if the engine is not here.
   Result<std::unique_ptr<Session>> (*open)(const Job& job) = nullptr;
+  // Returns the words of the program that runs `xsp task - 0` on a machine and passes its standard
+  // streams on; null: the engine has a queue alone. `program` is this xsp.
+  std::vector<std::string> (*through)(const Settings& settings,
+                                      const std::filesystem::path& program,
+                                      const std::string& system) = nullptr;
 };
 
 // Returns all executors, ordered by name. The build generates this function.

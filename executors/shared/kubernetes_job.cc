@@ -72,24 +72,27 @@ std::string why_waiting(const json& pod) {
   return {};
 }
 
-json container_of(const Job& job, const std::vector<size_t>& units, bool has_gpu) {
+json container_of(const Job& job, const std::vector<size_t>& units, const KindOfPod& kind) {
   const std::string script =
       "set -- " + joined(units, " ") +
       "; shift \"$JOB_COMPLETION_INDEX\"; exec \"$XSP\" task \"$PLAN\" \"$1\"";
+  const std::string image =
+      kind.container.empty() ? text_of(job.settings, "image") : kind.container;
   json resources = json::object();
-  for (const char* kind : {"cpu", "memory"}) {
-    const std::string amount = text_of(job.settings, kind);
+  for (const char* what : {"cpu", "memory"}) {
+    const std::string amount = text_of(job.settings, what);
     if (amount.empty()) continue;
-    resources["requests"][kind] = amount;
-    resources["limits"][kind] = amount;
+    resources["requests"][what] = amount;
+    resources["limits"][what] = amount;
   }
-  if (has_gpu) resources["limits"][text_of(job.settings, "gpu", "nvidia.com/gpu")] = 1;
+  if (kind.has_gpu) resources["limits"][text_of(job.settings, "gpu", "nvidia.com/gpu")] = 1;
   return {{"name", "xsp"},
-          {"image", text_of(job.settings, "image")},
+          {"image", image},
           {"command", {"/bin/sh", "-c", script}},
           {"env",
            {{{"name", "XSP"}, {"value", text_of(job.settings, "xsp", "xsp")}},
-            {{"name", "PLAN"}, {"value", job.plan.string()}}}},
+            {{"name", "PLAN"}, {"value", job.plan.string()}},
+            {{"name", "XSP_CONTAINER_IMAGE"}, {"value", image}}}},
           {"resources", resources},
           {"volumeMounts", {{{"name", "sweep"}, {"mountPath", text_of(job.settings, "mount")}}}}};
 }
@@ -107,19 +110,18 @@ std::vector<size_t> indexes_of(std::string_view text, size_t most) {
   return all;
 }
 
-std::string job_manifest(const Job& job, const std::vector<size_t>& units, bool has_gpu,
-                         const std::string& system) {
+std::string job_manifest(const Job& job, const std::vector<size_t>& units, const KindOfPod& kind) {
   json selector = json::object();
   for (const std::string& pair : texts_of(job.settings, "nodes")) {
     const size_t equal = pair.find('=');
     if (equal != std::string::npos) selector[pair.substr(0, equal)] = pair.substr(equal + 1);
   }
-  if (!system.empty()) selector["kubernetes.io/hostname"] = system;
+  if (!kind.system.empty()) selector["kubernetes.io/hostname"] = kind.system;
   const json labels = {{"xsp-sweep", job.id}};
   const json volume = {{"name", "sweep"},
                        {"persistentVolumeClaim", {{"claimName", text_of(job.settings, "claim")}}}};
   json pod = {{"restartPolicy", "Never"},
-              {"containers", {container_of(job, units, has_gpu)}},
+              {"containers", {container_of(job, units, kind)}},
               {"volumes", {volume}}};
   if (!selector.empty()) pod["nodeSelector"] = selector;
   const json manifest = {{"apiVersion", "batch/v1"},

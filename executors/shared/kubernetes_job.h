@@ -2,6 +2,7 @@
 #ifndef XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_
 #define XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_
 
+#include <compare>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +11,17 @@
 
 namespace xsp::executors {
 
+// KindOfPod holds the properties that all pods of one Job share.
+struct KindOfPod {
+  std::string system;     // the name of a node; empty: any
+  std::string container;  // the image; empty: that of the settings
+  bool has_gpu = false;
+  auto operator<=>(const KindOfPod&) const = default;
+};
+
 // Returns an Indexed Job (batch/v1) for the units, as JSON. All of them need the same kind of
-// machine: `has_gpu`, and `system`, the name of a node; empty: any. Kubernetes tries no unit again.
-std::string job_manifest(const Job& job, const std::vector<size_t>& units, bool has_gpu,
-                         const std::string& system);
+// machine, and the same image; see KindOfPod. Kubernetes tries no unit again.
+std::string job_manifest(const Job& job, const std::vector<size_t>& units, const KindOfPod& kind);
 
 // Returns the units that the cluster still has, from `kubectl get jobs` and `kubectl get pods` of
 // one sweep, as JSON. What cannot be read is left out.

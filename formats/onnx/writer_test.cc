@@ -100,7 +100,7 @@ TEST_F(Writer, KeepsAnExistingFileUnlessToldOtherwise) {
   const Builder b = small_model();
   const Status refused = write_graph(b.graph(), fill_with_index, path_, {});
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().text.find("File exists: remove it first"), std::string::npos);
+  EXPECT_NE(refused.error().text.find("File exists: give another path"), std::string::npos);
   EXPECT_EQ(fs::file_size(path_), 8u);
   WriteOptions options;
   options.replace = true;

@@ -14,7 +14,8 @@
  *    that walks an array uses the struct_size of its first element (xsp_tensor_at).
  *  - No memory changes owner. An argument is valid only during the call. Memory that an adapter
  *    returns through a pointer stays valid until the next call on the same model, or until close.
- *  - All calls on one model come from one thread. An adapter may own further threads.
+ *  - All calls on one model come from one thread, or from one at a time (opens_several). An adapter
+ *    may own further threads.
  *  - A function that fails returns a status other than XSP_OK, and sends one line of text through
  *    host->fail, in the form `what: why: what to do`.
  *  - C++ exceptions must not leave an adapter. */
@@ -123,6 +124,9 @@ typedef struct xsp_open_options {
   uint32_t model_site;     /* site of the model's spans, for facts about it (below); 0: none */
   uint32_t repeats_layers; /* 1: on flush, repeat the device work of each layer alone, and emit a
                               span of each (below) */
+  /* The user's shapes of inputs, for a file that does not say what inputs it takes: a line for
+   * each, "input NAME TYPE 1,3,224,224", and "batch" where the batch is. NULL: none was given. */
+  const char* inputs;
 } xsp_open_options;
 
 typedef struct xsp_probe {
@@ -135,6 +139,9 @@ typedef struct xsp_probe {
    * endings with a plus between them, and # for digits: "-symbol.json+-#.params". The names of both
    * files begin alike, with the model's name. NULL: none. */
   const char* pairs;
+  /* What a user types so that its threads sleep between runs, where they otherwise spin:
+   * "--option NAME=VALUE". NULL: nothing is known. */
+  const char* rest;
 } xsp_probe;
 
 typedef struct xsp_model xsp_model; /* defined by the adapter */
@@ -182,6 +189,9 @@ typedef struct xsp_adapter {
   xsp_status (*keep_tokens)(xsp_model* model, uint64_t sequences, uint64_t tokens);
   /* Returns the bytes of the keys and values that it holds of all sequences. */
   uint64_t (*kept_bytes)(xsp_model* model);
+  /* 1: several open models may be called at the same time, each by one thread at a time. 0: only
+   * one after the other. */
+  uint32_t opens_several;
 } xsp_adapter;
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"
@@ -193,13 +203,16 @@ typedef struct xsp_adapter {
  * "#3", ... in order of appearance.
  *
  *   attributes  input_shapes output_shapes input_dtypes output_dtypes provider source_layers
+ *               input_layers
  *   counters    output_bytes      the layer's results
  *               activation_bytes  its inputs that other layers or the caller computed
  *               parameter_bytes   its inputs from the model's weights
  *               allocated_bytes   memory that the framework took for its results
  *
  * source_layers is a JSON list of the names of the model's own layers that the executed layer
- * stands for; []: the framework added it; absent: not known.
+ * stands for; []: the framework added it; absent: not known. input_layers is a JSON list of the
+ * names of the executed layers whose results it takes; []: it takes the caller's; absent: not
+ * known.
  *
  * Shapes, output_bytes, activation_bytes and parameter_bytes are the model's. If a framework pads
  * tensors to suit the processor, the attributes padded_input_shapes and padded_output_shapes have

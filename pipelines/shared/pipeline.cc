@@ -73,12 +73,14 @@ Result<Type> type_of_request(const TensorDescription& input) {
   if (input.steps.empty()) {
     return usage(input.place + ": it has no steps: say how a request becomes '" + input.name + "'");
   }
-  if (input.from == "bytes" || input.from == "image" || input.from == "audio") return bytes_type();
+  for (const char* of_file : {"bytes", "image", "audio", "table"}) {
+    if (input.from == of_file) return bytes_type();
+  }
   if (input.from == "text") return Type{Kind::kText, 0, {}, "", ""};
   if (input.from == "tensor") return Type{Kind::kNothing, 0, {}, "", ""};
   if (!input.from.empty()) {
-    return not_available(input.place + ": from '" + input.from +
-                         "' cannot be run yet: use bytes, image, audio, text or tensor");
+    return usage(input.place + ": from '" + input.from +
+                 "' is unknown: use bytes, image, audio, table, text or tensor");
   }
   return usage(input.place + ": 'from' is missing: say what a request gives, such as from: bytes");
 }

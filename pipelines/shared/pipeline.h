@@ -27,7 +27,7 @@ struct StepDescription {
 struct TensorDescription {
   std::string place;  // "magika.yaml:12: inputs[0]"
   std::string name;
-  std::string from;    // of an input: what a request gives: bytes, image, text, audio or tensor
+  std::string from;    // of an input: what a request gives: bytes, image, table, text, ...
   int batch_axis = 0;  // position of the batch dimension; -1: it has none
   std::vector<StepDescription> steps;
 };

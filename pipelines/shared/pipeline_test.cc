@@ -80,8 +80,11 @@ TEST(Pipeline, WhatARequestGivesMustBeSaid) {
   input = input_of({step(0, "softmax", {})});
   input.from = "";
   EXPECT_NE(type_of_request(input).error().text.find("'from' is missing"), std::string::npos);
+  input.from = "picture";
+  EXPECT_NE(type_of_request(input).error().text.find("from 'picture' is unknown: use bytes"),
+            std::string::npos);
   input.from = "table";
-  EXPECT_EQ(type_of_request(input).error().code, Code::kNotAvailable);
+  EXPECT_EQ(type_of_request(input)->kind, Kind::kBytes);
   input.from = "image";
   EXPECT_EQ(type_of_request(input)->kind, Kind::kBytes);
 }

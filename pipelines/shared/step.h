@@ -66,6 +66,8 @@ struct StepKind {
   std::string summary;  // one sentence
   std::string takes;    // its parameters, for people: "begin, end: bytes of ...; ..."
   std::unique_ptr<Step> (*make)(Parameters& parameters) = nullptr;
+  std::string path{};      // the parameter that is a path, relative to the manifest's folder
+  bool runs_code = false;  // of whoever wrote the manifest: no request over HTTP runs such a step
 };
 
 // Returns all kinds, ordered by name. The build generates this function.

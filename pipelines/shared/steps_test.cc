@@ -108,5 +108,79 @@ TEST(Ctc, CountsLabelsWithoutTheBlank) {
             "number 3");
 }
 
+TEST(Reshape, KeepsTheNumbers) {
+  const Value tensor = tensor_value<int32_t>(XSP_INT32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const Result<Value> result = run_step("reshape", {{"to", "3, 1, 2"}}, tensor);
+  EXPECT_EQ(numbers_of<int32_t>(result), (std::vector<int32_t>{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(result->type.dimensions, (std::vector<int64_t>{3, 1, 2}));
+}
+
+TEST(Reshape, ChangesEachOfTheWindows) {
+  Type type = windows_type(XSP_FLOAT32, {4});
+  type.dimensions[0] = 3;
+  const Value windows = zeros(type);
+  const Result<Value> result = run_step("reshape", {{"to", "2,2"}}, windows);
+  ASSERT_TRUE(result.ok()) << result.error().text;
+  EXPECT_EQ(result->type.kind, Kind::kWindows);
+  EXPECT_EQ(result->type.dimensions, (std::vector<int64_t>{3, 2, 2}));
+}
+
+TEST(Reshape, RefusesOtherNumbersOfElements) {
+  const Type given = tensor_type(XSP_INT32, {2, 3});
+  EXPECT_EQ(refusal(pipeline_of("reshape", {{"to", "4"}}, given)),
+            "the request gives int32[2,3], reshape wants a tensor or windows with as many numbers "
+            "as [4]");
+  EXPECT_EQ(refusal(pipeline_of("reshape", {}, given)),
+            "reshape: to: missing: write the dimensions");
+  EXPECT_EQ(refusal(pipeline_of("reshape", {{"to", "0"}}, given)),
+            "reshape: to '0': no dimensions: write whole numbers such as [64, 1]");
+  // A dimension that is known only from the value is checked then.
+  const Result<Pipeline> later =
+      pipeline_of("reshape", {{"to", "4"}}, tensor_type(XSP_INT32, {kUnknown}));
+  ASSERT_TRUE(later.ok()) << later.error().text;
+  const Value three = tensor_value<int32_t>(XSP_INT32, {3}, {1, 2, 3});
+  EXPECT_FALSE(later->run(three, {}).ok());
+}
+
+// Two windows of 4 rows of 2 numbers: 0 to 7, and 8 to 15.
+Value two_windows() {
+  Type type = windows_type(XSP_FLOAT32, {4, 2});
+  type.dimensions[0] = 2;
+  Value value = zeros(type);
+  for (size_t i = 0; i < 16; ++i) value.as<float>()[i] = static_cast<float>(i);
+  return value;
+}
+
+TEST(JoinWindows, DropsRowsAtBothEndsOfEach) {
+  const Result<Value> all = run_step("join_windows", {}, two_windows());
+  EXPECT_EQ(numbers_of<float>(all).size(), 16u);
+  EXPECT_EQ(all->type.dimensions, (std::vector<int64_t>{8, 2}));
+  const Result<Value> inner = run_step("join_windows", {{"drop", "1"}}, two_windows());
+  EXPECT_EQ(numbers_of<float>(inner), (std::vector<float>{2, 3, 4, 5, 10, 11, 12, 13}));
+  EXPECT_EQ(inner->type.kind, Kind::kTensor);
+  EXPECT_EQ(inner->type.dimensions, (std::vector<int64_t>{4, 2}));
+}
+
+TEST(JoinWindows, CutsToTheLengthOfTheAudio) {
+  Value value = two_windows();
+  value.source.rate = 8000;
+  value.source.samples = 4000;  // half a second, which is 5 of 10 rows in a second
+  const Result<Value> cut = run_step("join_windows", {{"rate", "10"}}, value);
+  EXPECT_EQ(cut->type.dimensions, (std::vector<int64_t>{5, 2}));
+  EXPECT_EQ(numbers_of<float>(cut).back(), 9);
+  value.source.samples = 1 << 20;  // longer than all windows
+  EXPECT_EQ(run_step("join_windows", {{"rate", "10"}}, value)->type.dimensions,
+            (std::vector<int64_t>{8, 2}));
+}
+
+TEST(JoinWindows, RefusesWhatHasNoRowsLeft) {
+  EXPECT_EQ(
+      refusal(pipeline_of("join_windows", {{"drop", "2"}}, windows_type(XSP_FLOAT32, {4, 2}))),
+      "the request gives windows of float32[4,2], join_windows wants windows of more than "
+      "4 rows");
+  EXPECT_EQ(refusal(pipeline_of("join_windows", {}, tensor_type(XSP_FLOAT32, {2, 4, 2}))),
+            "the request gives float32[2,4,2], join_windows wants windows of more than 0 rows");
+}
+
 }  // namespace
 }  // namespace xsp::pipelines

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -31,6 +32,11 @@ Value tensor_value(uint32_t dtype, std::vector<int64_t> dimensions, const std::v
   EXPECT_EQ(value.data.size(), numbers.size() * sizeof(T));
   std::memcpy(value.data.data(), numbers.data(), value.data.size());
   return value;
+}
+
+// Some steps need a library that is built for this machine alone.
+inline bool is_built(std::string_view step) {
+  return std::ranges::any_of(all_steps(), [&](const StepKind& kind) { return kind.name == step; });
 }
 
 // An image of uint8 in the layout HWC.

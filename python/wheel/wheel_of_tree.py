@@ -11,7 +11,7 @@ import subprocess
 import zipfile
 
 _TAG = "cp38-abi3-manylinux_2_36_x86_64"  # the stable ABI, and the C library of Debian 12
-_LEFT_OUT = ("share/", "include/")  # parts of the tree that the package does not need
+_LEFT_OUT = ("share/doc/",)  # parts of the tree that the package does not need
 _COMMAND = """import os
 import sys
 
@@ -20,6 +20,8 @@ from xsp import _program
 
 def main():
     program = _program.path()
+    # The models of this environment's frameworks are those that its user means.
+    os.environ.setdefault("XSP_PYTHON", sys.executable)
     os.execv(program, ["xsp", *sys.argv[1:]])
 """
 

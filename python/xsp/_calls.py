@@ -5,6 +5,7 @@ import weakref
 from . import _native
 
 _references = {}  # by address: a weak reference that reports the object's end
+_followers = []
 
 
 def know(value, name, kind, framework, version):
@@ -41,3 +42,10 @@ def note_batch(entered, values):
         if isinstance(shape, tuple) and shape:
             _native.set_batch(int(shape[0]))
             return
+
+
+def follow_with(function):
+    """Calls the function, with whether layers are recorded, before a model of the outermost call begins."""
+    if not _followers:
+        _native.follow_with(lambda is_wanted: [one(is_wanted) for one in _followers])
+    _followers.append(function)

@@ -188,9 +188,11 @@ static PyObject* now_ns(PyObject* self, PyObject* unused) {
 static PyObject* emit(PyObject* self, PyObject* args) {
   (void)self;
   unsigned int site = 0;
+  unsigned int thread = 0;
   long long start = 0;
   long long batch = 0;
-  if (!PyArg_ParseTuple(args, "IL|L", &site, &start, &batch)) return NULL;
+  long long end = 0;
+  if (!PyArg_ParseTuple(args, "IL|LLI", &site, &start, &batch, &end, &thread)) return NULL;
   const xsp_value value = {batch_key, XSP_VALUE_INT, {batch}};
   xsp_complete_span span = {0};
   span.values = &value;
@@ -198,7 +200,8 @@ static PyObject* emit(PyObject* self, PyObject* args) {
   span.struct_size = sizeof span;
   span.site_id = site;
   span.start_ns = start;
-  span.duration_ns = xsp_now_ns() - start;
+  span.duration_ns = (end > 0 ? end : xsp_now_ns()) - start;
+  span.thread = thread;
   xsp_emit(&span);
   Py_RETURN_NONE;
 }
@@ -389,7 +392,8 @@ static PyMethodDef methods[] = {
      "join(): a process that a fork made is recorded from here on, not from its first span."},
     {"now_ns", now_ns, METH_NOARGS, "now_ns() -> the trace's clock, as UNIX time."},
     {"emit", emit, METH_VARARGS,
-     "emit(site, start_ns, batch=0): a span from then until now, around that many inputs."},
+     "emit(site, start_ns, batch=0, end_ns=0, thread=0): a span from then until end_ns, or now,\n"
+     "around that many inputs, on this thread or on the one with that number."},
     {"enter_model", enter_model, METH_NOARGS,
      "enter_model() -> what leave_own_model is to be called with: the program calls a model."},
     {"leave_own_model", leave_own_model, METH_O, "leave_own_model(entered): on any thread."},

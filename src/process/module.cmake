@@ -52,9 +52,9 @@ if(NOT XSP_FUZZ)
   add_library(sample_chain SHARED EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/src/process/sample/chain.c")
   target_compile_options(sample_chain PRIVATE -O2)
   target_link_options(sample_chain PRIVATE -s)
-  xsp_test(sample_test SOURCES ${sample_tests} ${sample}
+  xsp_test(sample_test CASES SOURCES ${sample_tests} ${sample}
     LIBRARIES xsp_annotate xsp_trace unwinder sample_chain ${CMAKE_DL_LIBS})
-  xsp_test(annotate_test LABEL threads-release SOURCES ${annotate_tests} ${attach_tests}
+  xsp_test(annotate_test CASES LABEL threads-release SOURCES ${annotate_tests} ${attach_tests}
     "${CMAKE_SOURCE_DIR}/src/process/watch/blocks.cc" "${CMAKE_SOURCE_DIR}/src/process/watch/room.cc"
     LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})
 endif()

@@ -212,16 +212,22 @@ def page(tables, cases):
     intro = textwrap.fill(
         f"`tests/accuracy/accuracy.py --write` wrote this page on {date} (processor: {machine()}; "
         f"{os.cpu_count()} usable). xsp reads each file, runs the manifest's steps, and the model by "
-        "ONNX Runtime, and scores the answers (`xsp evaluate MANIFEST --accuracy --data LIST`). The "
-        "original is the Python code that the weights' authors ship, or what its own training library "
-        "computes, on the same files. The intervals are those of the metrics.", 150)
+        "ONNX Runtime (or the framework that is named), and scores the answers (`xsp evaluate MANIFEST "
+        "--accuracy --data LIST`). The original is the Python code that the weights' authors ship, or what "
+        "its own training library computes, on the same files. The intervals are those of the metrics.", 150)
     old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
     steps = old.split(BEGIN)[1].split(END)[0] if BEGIN in old else ""
     about = textwrap.fill(
         "`tests/accuracy/steps_matter.py --write` wrote this table. Each row changes one step of "
         "rapidocr_recogniser, and reads the same 100 rendered lines. The rows were measured once, one after "
         "another, on a shared machine: latencies differ by half by chance, and intervals that overlap tell "
-        "nothing apart. Why JPEG of quality 30 reads worse than that of 5 is not known.", 150)
+        "nothing apart. "
+        "JPEG of quality 30 reads worse than that of 5 because the model then loses spaces between words: "
+        "they are 29 of the 30 wrong characters, and 4 of the 11 at quality 5. The package's own code does "
+        "so on the same files, whether Pillow, OpenCV or FFmpeg decodes them (0.0154, 0.0154, 0.0149), and "
+        "the rate rises and falls steadily: 0.0087 at quality 75, 0.0124 at 50, 0.0129 at 20, 0.0082 at 10. "
+        "FFmpeg's pixels differ from libjpeg-turbo's by up to 48 of 255 where colours have half the size, "
+        "and by 3 where they have not.", 150)
     return (f"# Accuracy\n\n{intro}\n\n{tables}\n{notes}\n"
             "No other model has a score on this page. `xsp models show NAME` says which of its steps xsp "
             f"lacks.\n\n## What the steps do\n\n{about}\n\n{BEGIN}{steps}{END}")

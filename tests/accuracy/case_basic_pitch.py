@@ -16,6 +16,7 @@ RATE = 22050
 LOWEST = 21  # the first of 88 keys, as a MIDI number
 RECORDINGS, NOTES = 3, 10
 WINDOW_ROWS, WINDOW_HOP, ROW_HOP = 142, 36164, 256
+WEIGHTS = pathlib.Path(basic_pitch.__file__).parent / "saved_models/icassp_2022/nmp.onnx"
 
 
 def recording(random):
@@ -48,8 +49,7 @@ def truth(notes, rows):
 
 def make(folder):
     random = numpy.random.default_rng(1)
-    weights = pathlib.Path(basic_pitch.__file__).parent / "saved_models/icassp_2022/nmp.onnx"
-    model = Model(weights)
+    model = Model(WEIGHTS)
     files, original, right = [], [], []
     for i in range(RECORDINGS):
         samples, notes = recording(random)

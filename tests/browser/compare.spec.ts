@@ -1,4 +1,5 @@
 // Evaluations side by side, live and in a report.
+import { format } from '../../web/src/data/units';
 import { ask, expect, live, report, test, type Place } from './page';
 
 const both = (place: Place) =>
@@ -63,3 +64,33 @@ test('a layer that is chosen filters, and the filter goes along', async ({ page 
   await chip.getByRole('button', { name: 'Clear the layer' }).click();
   await expect(first).toHaveAttribute('aria-pressed', 'false');
 });
+
+for (const place of [live, report]) {
+  test(`a flame graph shows where the difference is, ${place.name}`, async ({ page }) => {
+    await page.goto(both(place));
+    const region = page.getByRole('region', { name: 'Where the difference is' });
+    const parts = region.getByRole('group', { name: /^Parts/ });
+    await expect(parts).toBeVisible();
+    const times = await Promise.all(
+      (['cpu', 'gpu'] as const).map(async (kind) => {
+        const id = encodeURIComponent(live.ids[kind]);
+        const rows = await ask(page, `/evaluations/${id}/analyses/model_flame?batch=1`);
+        return Number(rows.rows[0]?.[rows.columns.findIndex((one) => one.name === 'share_ns')]);
+      }),
+    );
+    for (const time of times) await expect(region).toContainText(format('ns', time));
+    // The whole is red if B takes longer, else blue; a part that A alone has is blue.
+    const paint = (name: RegExp) =>
+      parts
+        .getByRole('button', { name })
+        .first()
+        .evaluate((one) => (one as HTMLElement).style.backgroundColor);
+    const isLonger = (times[1] ?? 0) > (times[0] ?? 0);
+    expect(await paint(/^inference/)).toContain(isLonger ? '--c4' : '--c1');
+    expect(await paint(/^features/)).toContain('--c1');
+    await parts.getByRole('button', { name: /^features/ }).click();
+    await expect(parts.getByRole('button', { name: /^features.*100\.0 %/ })).toBeVisible();
+    await region.getByRole('button', { name: 'Whole' }).click();
+    await expect(parts.getByRole('button', { name: /^no kernel runs/ })).toBeVisible();
+  });
+}

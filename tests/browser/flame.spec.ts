@@ -143,6 +143,30 @@ test('what is too narrow for a box is together, and said', async ({ page }) => {
   await expect(page.locator('.tip')).toContainText('34 more');
 });
 
+test('the model divides into modules, layers and kernels, which add up', async ({ page }) => {
+  const id = encodeURIComponent(live.ids.gpu);
+  const rows = await ask(page, `/evaluations/${id}/analyses/model_flame`);
+  const at = (name: string) => rows.columns.findIndex((one) => one.name === name);
+  const model = await ask(page, `/evaluations/${id}/analyses/model_information`);
+  const latency = model.rows[0]?.[model.columns.findIndex((one) => one.name === 'latency_ns')];
+  expect(rows.rows[0]?.[at('share_ns')]).toBeCloseTo(Number(latency), 0);
+  const top = rows.rows.filter((row) => row[at('depth')] === 2);
+  const sum = top.reduce((total, row) => total + Number(row[at('share_pct')]), 0);
+  expect(sum).toBeCloseTo(100, 6);
+  await page.goto(live.open(`#/analysis/model_flame${query(live.ids.gpu)}`));
+  const parts = page.getByRole('group', { name: /^Parts/ });
+  const part = (name: RegExp) => parts.getByRole('button', { name }).first();
+  await expect(part(/^resnet50.*100\.0 %/)).toBeVisible();
+  const idle = top.find((row) => row[at('name')] === 'no kernel runs');
+  const wideOf = async (name: RegExp) => (await part(name).boundingBox())?.width ?? 0;
+  const ratio = (await wideOf(/^no kernel runs/)) / (await wideOf(/^resnet50/));
+  expect(Math.abs(ratio - Number(idle?.[at('share_pct')]) / 100)).toBeLessThan(0.01);
+  await part(/^layer4/).click();
+  await expect(part(/^layer4.*100\.0 %/)).toBeVisible();
+  await page.getByRole('searchbox', { name: /^Find/ }).fill('batch_norm');
+  await expect(page.getByRole('status')).toContainText('frame');
+});
+
 for (const theme of ['light', 'dark'] as const) {
   test(`everybody can read it, on a phone as well, ${theme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: theme });

@@ -30,7 +30,18 @@ const environment = { ...process.env, XSP_MANIFESTS: `${folder}/manifests` };
 const run = (...words: string[]) =>
   execFileSync(xsp, words, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'ignore'] });
 
+const start = (words: string[]) => spawn(xsp, words, { cwd: folder, env: environment });
+// Returns what the program prints on its standard error, once it does.
+const printed = (program: ChildProcess, wanted: RegExp) =>
+  new Promise<string>((found) => {
+    program.stderr?.on('data', (piece) => {
+      const at = wanted.exec(String(piece));
+      if (at) found(at[1] as string);
+    });
+  });
+
 let server: ChildProcess;
+let agent: ChildProcess;
 let address = '';
 let token = '';
 
@@ -59,16 +70,19 @@ test.beforeAll(async () => {
   writeFileSync(`${folder}/tiny.yaml`, SWEEP);
   run('sweep', 'tiny.yaml', '-o', 'tiny', '--db', 'catalogue.sqlite');
   token = String(run('catalogue', 'token', 'new', '--name', 'page', '--scope', 'run')).trim();
+  writeFileSync(`${folder}/executors.yaml`, 'executors: {agents: {db: catalogue.sqlite}}\n');
   const words = ['serve', '--catalogue', 'catalogue.sqlite', '--listen', '127.0.0.1:0'];
-  server = spawn(xsp, words, { cwd: folder, env: environment });
-  address = await new Promise<string>((found) => {
-    server.stderr?.on('data', (piece) => {
-      const at = / at (http:\S+)/.exec(String(piece));
-      if (at) found(at[1] as string);
-    });
-  });
+  words.push('--allow-run', 'agents', '--executors', 'executors.yaml');
+  server = start(words);
+  address = await printed(server, / at (http:\S+)/);
+  // Another machine, for the server: it connects to the catalogue alone.
+  agent = start(['agent', '--db', 'catalogue.sqlite', '--name', 'other']);
+  await printed(agent, /agent (other):/);
 });
-test.afterAll(() => void server.kill());
+test.afterAll(() => {
+  server.kill();
+  agent.kill();
+});
 
 async function seriousOf(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page }).analyze();
@@ -120,4 +134,21 @@ test('a model answers a text, if there is a token', async ({ page }) => {
   expect(await seriousOf(page)).toEqual([]);
   await answer.getByRole('link', { name: 'timeline' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible();
+});
+
+test('a model answers on two systems side by side', async ({ page }) => {
+  await page.goto(`${address}#/predictions`);
+  await page.getByLabel('or text').fill('aazaaaaa');
+  await page.getByRole('checkbox', { name: 'bytes', exact: true }).check();
+  await expect(page.getByRole('checkbox', { name: 'this server' })).toBeChecked();
+  await page.getByRole('checkbox', { name: 'other' }).check();
+  await page.getByLabel('token of scope run').fill(token);
+  await page.getByRole('button', { name: 'Predict' }).click();
+  for (const name of ['bytes', 'bytes on other']) {
+    const answer = page.getByRole('region', { name, exact: true });
+    await expect(answer.getByText('two', { exact: true })).toBeVisible({ timeout: 30_000 });
+    await expect(answer.getByText('byte_window')).toBeVisible();
+    await expect(answer.getByRole('link', { name: 'timeline' })).toBeVisible();
+  }
+  expect(await seriousOf(page)).toEqual([]);
 });

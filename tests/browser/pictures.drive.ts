@@ -63,3 +63,65 @@ test('compare', async ({ page }) => {
   await expect(page.getByRole('region', { name: 'Layers' })).toContainText(/\d/);
   await take(page, 'compare', 840);
 });
+
+test('timeline_names', async ({ page }) => {
+  await open(page, `#/timeline${query(gpu, '&batch=1')}`);
+  await expect(page.locator('canvas[data-loading]')).toHaveAttribute('data-loading', '0');
+  await page.getByRole('button', { name: 'by name', exact: true }).click();
+  const measured = page.getByRole('region', { name: 'Measured' });
+  await expect(measured.getByRole('row').nth(1)).toBeVisible();
+  await take(page, 'timeline_names', 1000);
+});
+
+test('model_flame', async ({ page }) => {
+  await open(page, `#/analysis/model_flame${query(gpu, '&batch=1')}`);
+  await expect(page.getByRole('group', { name: /^Parts/ })).toBeVisible();
+  await settled(page);
+  await take(page, 'model_flame', 600);
+});
+
+test('layer_graph', async ({ page }) => {
+  await open(page, `#/analysis/layer_graph${query(cpu, '&batch=1')}`);
+  const graph = page.getByRole('group', { name: /^Graph of the layers/ });
+  await expect(graph.locator('[data-node]').first()).toBeVisible();
+  await settled(page);
+  await take(page, 'layer_graph', 720);
+});
+
+test('ask', async ({ page }) => {
+  await open(page, `#/query${query(gpu)}`);
+  await page
+    .getByRole('textbox', { name: 'SQL' })
+    .fill(
+      'SELECT type, avg(duration_ns) AS mean_ns, count(*) AS layers\nFROM layer GROUP BY ALL ORDER BY 2 DESC',
+    );
+  await page.keyboard.press('Control+Enter');
+  await expect(page.getByText(/^\d+ rows in/)).toBeVisible();
+  await take(page, 'ask', 720);
+});
+
+test('pareto', async ({ page }) => {
+  await open(page, '#/home?show=chart&every=1&log=x&log=y&colour=batch');
+  await settled(page);
+  const points = page.getByRole('figure').locator('svg circle');
+  await expect.poll(() => points.count()).toBeGreaterThanOrEqual(32);
+  await take(page, 'pareto', 760);
+});
+
+test('lanes', async ({ page }) => {
+  await open(page, `#/timeline${query(gpu, '&batch=1')}`);
+  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible();
+  await page.getByRole('button', { name: 'lanes', exact: true }).click();
+  const lanes = page.getByRole('region', { name: 'Lanes' });
+  await lanes.getByRole('listitem').first().getByRole('button', { name: /^Pin/ }).click();
+  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible();
+  await take(page, 'lanes', 900);
+});
+
+test('critical_path', async ({ page }) => {
+  await open(page, `#/timeline${query(gpu, '&batch=1')}`);
+  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible();
+  await page.getByRole('button', { name: 'critical path' }).click();
+  await expect(page.getByRole('region', { name: 'Critical path' })).toContainText('links');
+  await take(page, 'critical_path', 900);
+});

@@ -11,14 +11,20 @@ const xsp = `${root}build/release/bin/xsp`;
 const run = (...words: string[]) =>
   execFileSync(xsp, words, { stdio: ['ignore', 'ignore', 'pipe'] });
 
+// A file is made anew after every build of xsp, which holds the page.
+const isFresh = (path: string) =>
+  existsSync(path) && statSync(path).mtimeMs >= statSync(xsp).mtimeMs;
+
+function makeReport(name: string, ...files: string[]) {
+  if (!isFresh(build + name)) run('report', ...files, '-o', build + name);
+}
+
 // The GPU's evaluation was recorded on an H200. The CPU's, and that of a watched program, are measured here,
 // once.
 function makeSamples() {
   mkdirSync(`${samples}gpu`, { recursive: true });
   const archive = `${root}tests/data/gpu/h200_resnet50.tar.xz`;
   execFileSync('tar', ['-xf', archive, '-C', `${samples}gpu`]);
-  const isFresh = (path: string) =>
-    existsSync(path) && statSync(path).mtimeMs >= statSync(xsp).mtimeMs;
   const cpu = `${samples}cpu.xsp`;
   if (!isFresh(cpu)) {
     const levels = ['--levels', 'model,layer', '--batch', '1,2', '--max-time', '8'];
@@ -34,9 +40,9 @@ export default async function setup() {
   rmSync(`${build}failures`, { recursive: true, force: true });
   makeSamples();
   const gpu = `${samples}gpu/h200_resnet50.xsp`;
-  run('report', `${samples}cpu.xsp`, gpu, '-o', `${build}both.html`);
-  run('report', `${samples}watched.xsp`, '-o', `${build}watched.html`);
-  run('report', gpu, '-o', `${build}one.html`);
+  makeReport('both.html', `${samples}cpu.xsp`, gpu);
+  makeReport('watched.html', `${samples}watched.xsp`);
+  makeReport('one.html', gpu);
   const server = spawn(xsp, ['serve', samples, '--listen', '127.0.0.1:0']);
   const address = await new Promise<string>((found, failed) => {
     let said = '';

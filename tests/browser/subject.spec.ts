@@ -32,7 +32,7 @@ for (const place of [live, report]) {
     const latency = (Number(at(answer, row, 'latency_ns')) / 1e3).toFixed(2);
     await expect(page.getByRole('region', { name: 'Latency, on the host' })).toContainText(latency);
     await expect(page.getByRole('region', { name: 'Share' })).toContainText(/of \d+ layers/);
-    await expect(page.getByRole('region', { name: 'Energy' })).toContainText('not measured');
+    await expect(page.getByRole('region', { name: 'Energy' })).toContainText('repeated alone');
     await expect(page.getByRole('region', { name: 'Bound by' })).toContainText('of what');
     await expect(page.getByRole('figure', { name: 'latency over batch sizes' })).toBeVisible();
     const every = page.getByRole('region', { name: 'Every figure over batch sizes' });

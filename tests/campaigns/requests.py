@@ -2,12 +2,12 @@
 """Hostile requests: random and crafted ones against a real `xsp serve --catalogue`, which must survive and
 answer.
 
-  tests/campaigns/requests.py --xsp BIN/xsp [--count N | --seconds S] [--seed N] [--clients N]
+  tests/campaigns/requests.py --xsp BIN/xsp [--count N | --seconds S] [--seed N] [--clients N] [--memory FILE]
 
 Then that many clients ask at once. Every answer to a request that arrived as it was made is checked against
 the API's OpenAPI document. Prints counts by status, and the server's memory; exits 1 if the server ended, did
 not answer in time, sent what is no HTTP or not in the document, told of or wrote a file that is not its own,
-or kept memory or files.
+or kept memory or files. --memory gets a table of the memory and files after each hundredth of the requests.
 """
 
 import asyncio
@@ -169,9 +169,11 @@ class State:
 
     def __init__(self, pid):
         status = open(f"/proc/{pid}/status").read()
-        number = {key: int(value) for key, value in re.findall(r"(VmRSS|VmHWM|Threads):\s+(\d+)", status)}
+        found = re.findall(r"(VmRSS|VmHWM|RssAnon|Threads):\s+(\d+)", status)
+        number = {key: int(value) for key, value in found}
         self.mib, self.peak_mib = number["VmRSS"] >> 10, number["VmHWM"] >> 10
         self.threads, self.files = number["Threads"], len(os.listdir(f"/proc/{pid}/fd"))
+        self.own_mib = number["RssAnon"] / 1024
 
     def __str__(self):
         return f"{self.mib} MiB, {self.files} files, {self.threads} threads"
@@ -185,7 +187,7 @@ def files_below(folder):
 class Campaign:
     def __init__(self, options, served):
         self.options, self.served, self.problems = options, served, []
-        self.counts, self.slowest = collections.Counter(), (0, b"")
+        self.counts, self.slowest, self.states = collections.Counter(), (0, b""), []
         self.document = Document(self.plain("/api/v1/openapi.json")[1])
         self.maker = Maker(random.Random(options.seed), self.document, list(served.tokens.values()))
 
@@ -230,6 +232,8 @@ class Campaign:
                 return middle
             if number == self.options.count // 2:
                 middle = State(self.served.server.pid)
+            if self.options.memory and number % max(1, self.options.count // 100) == 0:
+                self.states.append((number, State(self.served.server.pid)))
         return middle
 
     def crowd(self, clients):
@@ -241,6 +245,12 @@ class Campaign:
             self.problems.append("the crowd: not every client was answered or told")
         if not counts["200"]:
             self.problems.append("the crowd: nobody was answered")
+
+    def write_memory(self, path):
+        with open(path, "w") as file:
+            file.write("requests,resident_mib,own_mib,files,threads\n")
+            for number, state in self.states:
+                file.write(f"{number},{state.mib},{state.own_mib:.1f},{state.files},{state.threads}\n")
 
     def settled(self):
         """Returns the server's state once it is idle."""
@@ -255,6 +265,7 @@ def told(counts):
 def main():
     parser = campaign.arguments(__doc__, count=300)
     parser.add_argument("--clients", type=int, default=0, help="clients that ask at once, afterwards")
+    parser.add_argument("--memory", help="file for the table of the server's memory")
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
@@ -286,6 +297,8 @@ def main():
             if middle and end.files > middle.files + 8:
                 work.problems.append(f"the second half kept {end.files - middle.files} files open")
         ended = served.stop()
+        if options.memory:
+            work.write_memory(options.memory)
         new = files_below(outer) - before
         own = re.compile(r"served/(predictions/[\w.-]+\.xsp|new\.xsp|a\.xsp|catalogue\.sqlite-journal)")
         for name in sorted(new):

@@ -51,23 +51,24 @@ Adapter::Adapter(const std::filesystem::path& path) : scratch_text_(scratch_.pat
 std::string Adapter::take_why() { return std::exchange(why_, {}); }
 
 std::string device_of(const Adapter& adapter) {
-  const char* wanted = std::getenv("XSP_TEST_DEVICE");
-  if (wanted == nullptr || *wanted == '\0') return "cpu";
   xsp_probe probe{};
   probe.struct_size = sizeof probe;
   if (adapter->probe(adapter.host(), &probe) != XSP_OK) return "cpu";
-  const std::string device = wanted;
-  const std::string kind = device.substr(0, device.find(':'));
-  const bool offers =
-      ("," + std::string(probe.devices) + ",").find("," + kind + ",") != std::string::npos;
-  return offers ? device : "cpu";
+  const std::string devices = probe.devices;
+  const char* wanted = std::getenv("XSP_TEST_DEVICE");
+  const std::string device = wanted == nullptr ? "" : wanted;
+  const auto offers = [&](const std::string& kind) {
+    return ("," + devices + ",").find("," + kind + ",") != std::string::npos;
+  };
+  if (!device.empty() && offers(device.substr(0, device.find(':')))) return device;
+  return offers("cpu") ? "cpu" : devices.substr(0, devices.find(','));
 }
 
 Model::Model(const Adapter& adapter, const std::string& path, uint32_t levels, uint32_t model_site)
     : adapter_(adapter) {
   const std::string device = device_of(adapter);
   const xsp_open_options options{
-      sizeof options, path.c_str(), device.c_str(), levels, 0, nullptr, 0, model_site, 0};
+      sizeof options, path.c_str(), device.c_str(), levels, 0, nullptr, 0, model_site, 0, nullptr};
   status_ = adapter->open(adapter.host(), &options, &model_);
 }
 

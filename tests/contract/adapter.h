@@ -42,8 +42,8 @@ class Adapter {
   xsp_host host_{};
 };
 
-// Returns the device for its models: $XSP_TEST_DEVICE, "cuda:0", if the adapter offers it, else
-// "cpu".
+// Returns the device for its models: $XSP_TEST_DEVICE, "cuda:0", if the adapter offers it; else
+// "cpu" or, for adapters without it, their first device.
 std::string device_of(const Adapter& adapter);
 
 // Represents an open model, which is closed at the end of its scope.

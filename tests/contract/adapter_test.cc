@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <set>
+#include <thread>
 
 #include "trace_file.h"
 #include "xsp/plugin.hpp"
@@ -117,13 +118,14 @@ TEST_P(AdapterTest, TakesOlderAndNewerStructs) {
   std::memset(&newer, 0x5a, sizeof newer);
   const std::string device = device_of(adapter_);
   newer.options = {
-      sizeof newer, manifest_.model.c_str(), device.c_str(), kModel, 0, nullptr, 0, 0, 0};
+      sizeof newer, manifest_.model.c_str(), device.c_str(), kModel, 0, nullptr, 0, 0, 0, nullptr};
   xsp_model* model = nullptr;
   ASSERT_EQ(adapter_->open(adapter_.host(), &newer.options, &model), XSP_OK) << adapter_.take_why();
   adapter_->close(model);
 
   newer.options.struct_size = offsetof(xsp_open_options, model_site);
   newer.options.model_site = 0x5a5a5a5a;  // beyond the struct's size: must be ignored
+  std::memset(&newer.options.inputs, 0x5a, sizeof newer.options.inputs);  // likewise
   ASSERT_EQ(adapter_->open(adapter_.host(), &newer.options, &model), XSP_OK) << adapter_.take_why();
 
   // Tensors of a newer caller are larger.
@@ -156,6 +158,31 @@ TEST_P(AdapterTest, OpensAndClosesAgainAndAgain) {
   EXPECT_EQ(adapter_.scratch().files(), std::vector<std::string>{});
 }
 
+// Each gives the results that it gives alone.
+TEST_P(AdapterTest, ModelsRunAtTheSameTimeIfItSaysSo) {
+  if (!XSP_HAS(xsp_adapter, adapter_.entry(), opens_several) || adapter_->opens_several == 0) {
+    GTEST_SKIP() << "its models run one after the other";
+  }
+  constexpr int kRuns = 50;
+  Model models[] = {{adapter_, manifest_.model, kModel}, {adapter_, manifest_.model, kModel}};
+  std::vector<OwnTensor> alone[2];
+  for (size_t i = 0; i < 2; ++i) {
+    ASSERT_EQ(models[i].status(), XSP_OK) << adapter_.take_why();
+    ASSERT_EQ(models[i].set(models[i].make_inputs(i + 1)), XSP_OK) << adapter_.take_why();
+    ASSERT_EQ(models[i].run(), XSP_OK) << adapter_.take_why();
+    alone[i] = models[i].results();
+  }
+  const auto run = [&](size_t i) {
+    for (int k = 0; k < kRuns; ++k) {
+      ASSERT_EQ(models[i].run(), XSP_OK);
+      ASSERT_EQ(models[i].results(), alone[i]);
+    }
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+}
+
 TEST_P(AdapterTest, RefusesWhatIsNoModel) {
   ASSERT_FALSE(manifest_.not_a_model.empty());
   std::vector<std::string> paths = manifest_.not_a_model;
@@ -176,7 +203,8 @@ TEST_P(AdapterTest, RefusesWhatIsNoModel) {
 TEST_P(AdapterTest, RefusesDevicesAndOptionsThatItDoesNotHave) {
   for (const std::string& device : {manifest_.no_device, std::string("toaster"), std::string("")}) {
     const xsp_open_options options{
-        sizeof options, manifest_.model.c_str(), device.c_str(), kModel, 0, nullptr, 0, 0, 0};
+        sizeof options, manifest_.model.c_str(), device.c_str(), kModel, 0, nullptr, 0, 0, 0,
+        nullptr};
     xsp_model* model = nullptr;
     EXPECT_EQ(adapter_->open(adapter_.host(), &options, &model), XSP_NOT_AVAILABLE) << device;
     EXPECT_EQ(model, nullptr);
@@ -185,7 +213,8 @@ TEST_P(AdapterTest, RefusesDevicesAndOptionsThatItDoesNotHave) {
   const xsp_option nonsense{"no_such_option", "1"};
   const std::string device = device_of(adapter_);
   const xsp_open_options options{
-      sizeof options, manifest_.model.c_str(), device.c_str(), kModel, 0, &nonsense, 1, 0, 0};
+      sizeof options, manifest_.model.c_str(), device.c_str(), kModel, 0, &nonsense, 1, 0, 0,
+      nullptr};
   xsp_model* model = nullptr;
   EXPECT_EQ(adapter_->open(adapter_.host(), &options, &model), XSP_FAILED);
   EXPECT_EQ(model, nullptr);

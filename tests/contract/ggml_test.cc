@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <set>
 
 #include "manifest.h"
+#include "one_adapter.h"
 #include "process/worker/npy.h"
 #include "trace_file.h"
 #include "worker_process.h"
@@ -18,41 +18,12 @@
 namespace xsp::contract {
 namespace {
 
-std::string data(const std::string& name) {
-  return source_folder().string() + "/tests/data/ggml/" + name;
-}
-
-class GgmlTest : public testing::Test {
+class GgmlTest : public OneAdapter {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(adapter_path("ggml"))) GTEST_SKIP() << "skipped: not built";
-    WorkerProcess probe({"--adapter", adapter_path("ggml"), "--probe"});
-    const Fields reply = probe.reply();
-    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
-  }
-
-  static Fields arguments(const std::string& model, Fields more, const std::string& levels) {
-    Fields all = {"--adapter", adapter_path("ggml"), "--model", data(model), "--levels",
-                  levels,      "--threads",          "1"};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  // Runs the model twice and returns its trace.
-  static TraceFile traced(Fields more) {
-    WorkerProcess worker(arguments("tiny.gguf", std::move(more), "model,layer"));
-    const Fields ready = worker.reply();
-    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
-    for (const char* command : {"run\t2", "flush", "quit"}) {
-      worker.send(command);
-      worker.reply();
-    }
-    EXPECT_EQ(worker.wait(), 0);
-    return read_trace(worker.trace());
-  }
+  GgmlTest() : OneAdapter("ggml", "ggml", {"--threads", "1"}) {}
 
   // Returns the scores after the last of these tokens, after this many runs.
-  static std::vector<float> scores(const std::vector<int32_t>& tokens, int runs, Fields more = {}) {
+  std::vector<float> scores(const std::vector<int32_t>& tokens, int runs, Fields more = {}) {
     Scratch folder;
     const auto file = folder.path() / "tokens.npy";
     const int64_t shape[] = {1, static_cast<int64_t>(tokens.size())};
@@ -77,7 +48,7 @@ class GgmlTest : public testing::Test {
 };
 
 TEST_F(GgmlTest, NodesAreLayersWithTheirShapesAndNoNameIsTwice) {
-  const TraceFile file = traced({"--input", "tokens=2x8"});
+  const TraceFile file = traced("tiny.gguf", {"--input", "tokens=2x8"});
   EXPECT_EQ(file.lost, 0u);
   ASSERT_EQ(file.layers.size(), 2u * 44);
   std::set<std::string> names;
@@ -163,13 +134,10 @@ TEST_F(GgmlTest, KeptTokensGiveTheScoresOfThePrefillOfAll) {
 }
 
 TEST_F(GgmlTest, ErrorsSayWhatIsWrong) {
-  const auto why = [](const std::string& model, Fields more) {
-    return failure_of(arguments(model, std::move(more), "model"));
-  };
-  EXPECT_NE(why("unknown_architecture.gguf", {}).find("unknown model architecture: 'abacus'"),
+  EXPECT_NE(failure("unknown_architecture.gguf").find("unknown model architecture: 'abacus'"),
             std::string::npos);
-  EXPECT_EQ(why("tiny.gguf", {"--option", "context=many"}).substr(0, 9), "failed 1 ");
-  EXPECT_EQ(why("tiny.gguf", {"--option", "colour=red"}).substr(0, 9), "failed 1 ");
+  EXPECT_EQ(failure("tiny.gguf", {"--option", "context=many"}).substr(0, 9), "failed 1 ");
+  EXPECT_EQ(failure("tiny.gguf", {"--option", "colour=red"}).substr(0, 9), "failed 1 ");
 }
 
 }  // namespace

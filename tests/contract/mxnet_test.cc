@@ -2,9 +2,7 @@
 // options, errors.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-
-#include "manifest.h"
+#include "one_adapter.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -12,47 +10,9 @@
 namespace xsp::contract {
 namespace {
 
-std::string data(const std::string& name) {
-  return source_folder().string() + "/tests/data/mxnet/" + name;
-}
-
-class MxnetTest : public testing::Test {
+class MxnetTest : public OneAdapter {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(adapter_path("mxnet"))) GTEST_SKIP() << "skipped: not built";
-    WorkerProcess probe({"--adapter", adapter_path("mxnet"), "--probe"});
-    const Fields reply = probe.reply();
-    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
-  }
-
-  static Fields arguments(const std::string& model, Fields more, const std::string& levels) {
-    Fields all = {"--adapter", adapter_path("mxnet"), "--model", data(model), "--levels", levels};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  // Runs the model twice and returns its trace.
-  static TraceFile traced(const std::string& model, Fields more = {}) {
-    WorkerProcess worker(arguments(model, std::move(more), "model,layer"));
-    const Fields ready = worker.reply();
-    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
-    for (const char* command : {"run\t2", "flush", "quit"}) {
-      worker.send(command);
-      worker.reply();
-    }
-    EXPECT_EQ(worker.wait(), 0);
-    return read_trace(worker.trace());
-  }
-
-  static std::vector<std::string> names(const TraceFile& file) {
-    std::vector<std::string> all;
-    for (const Span& layer : file.layers) all.push_back(layer.site.name);
-    return all;
-  }
-
-  static std::string failure(const std::string& model, Fields more = {}) {
-    return failure_of(arguments(model, std::move(more), "model"));
-  }
+  MxnetTest() : OneAdapter("mxnet", "mxnet") {}
 };
 
 TEST_F(MxnetTest, FusedLayersAreTiedToTheModelsOwn) {

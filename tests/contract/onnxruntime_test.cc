@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "formats/onnx/builder.h"
 #include "formats/onnx/writer.h"
 #include "manifest.h"
+#include "one_adapter.h"
 #include "process/worker/npy.h"
 #include "processor.h"
 #include "trace_file.h"
@@ -25,43 +25,9 @@
 namespace xsp::contract {
 namespace {
 
-std::string data(const std::string& name) {
-  return source_folder().string() + "/tests/data/onnx/" + name;
-}
-
-class OnnxRuntimeTest : public testing::Test {
+class OnnxRuntimeTest : public OneAdapter {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(adapter_path("onnxruntime"))) GTEST_SKIP() << "skipped: not built";
-    WorkerProcess probe({"--adapter", adapter_path("onnxruntime"), "--probe"});
-    const Fields reply = probe.reply();
-    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
-  }
-
-  static Fields arguments(const std::string& model, Fields more = {},
-                          const std::string& levels = "model,layer") {
-    Fields all = {"--adapter", adapter_path("onnxruntime"), "--model", model, "--levels", levels};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  // Runs the model twice and returns its trace.
-  static TraceFile traced(const std::string& model, Fields more = {}) {
-    WorkerProcess worker(arguments(model, std::move(more)));
-    const Fields ready = worker.reply();
-    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
-    for (const char* command : {"run\t2", "flush", "quit"}) {
-      worker.send(command);
-      worker.reply();
-    }
-    EXPECT_EQ(worker.wait(), 0);
-    return read_trace(worker.trace());
-  }
-
-  // Returns the error of a worker that fails.
-  static std::string failure(const std::string& model, Fields more = {}) {
-    return failure_of(arguments(model, std::move(more), "model"));
-  }
+  OnnxRuntimeTest() : OneAdapter("onnxruntime", "onnx") {}
 };
 
 std::vector<std::string> types(const TraceFile& file) {
@@ -71,29 +37,37 @@ std::vector<std::string> types(const TraceFile& file) {
 }
 
 TEST_F(OnnxRuntimeTest, WithoutOptimisationTheModelsOwnLayersRun) {
-  const TraceFile file = traced(data("tiny.onnx"), {"--option", "graph_optimization=none"});
+  const TraceFile file = traced("tiny.onnx", {"--option", "graph_optimization=none"});
   const std::vector<std::string> once = {
       "Conv", "BatchNormalization", "Relu", "GlobalAveragePool", "Flatten", "Gemm", "Softmax"};
   std::vector<std::string> twice = once;
   twice.insert(twice.end(), once.begin(), once.end());
   EXPECT_EQ(types(file), twice);
-  for (const Span& layer : file.layers) {
-    EXPECT_EQ(attribute(layer.site, "source_layers"), "[\"" + layer.site.name + "\"]");
+  std::string inputs = "[]";  // of the first layer, which takes the caller's
+  for (size_t i = 0; i < once.size(); ++i) {
+    const trace::Site& site = file.layers[i].site;
+    EXPECT_EQ(attribute(site, "source_layers"), "[\"" + site.name + "\"]");
+    EXPECT_EQ(attribute(site, "input_layers"), inputs);
+    inputs = "[\"" + site.name + "\"]";
   }
 }
 
 TEST_F(OnnxRuntimeTest, LayersInABranchNestInIt) {
-  const TraceFile file = traced(data("branch.onnx"));
+  const TraceFile file = traced("branch.onnx");
   ASSERT_EQ(types(file),
             (std::vector<std::string>{"If", "MatMul", "Relu", "If", "MatMul", "Relu"}));
   EXPECT_TRUE(file.layers[0].holds(file.layers[1]));
   EXPECT_TRUE(file.layers[3].holds(file.layers[4]));
   EXPECT_EQ(attribute(file.layers[1].site, "input_shapes"), "[[1,4],[4,4]]");
+  // The layer after the branch takes the result of the whole branch.
+  EXPECT_FALSE(file.layers[0].holds(file.layers[2]));
+  EXPECT_EQ(attribute(file.layers[2].site, "input_layers"),
+            "[\"" + file.layers[0].site.name + "\"]");
 }
 
 TEST_F(OnnxRuntimeTest, TokensAndMasksAreMadeAndMultiplied) {
   Scratch folder;
-  WorkerProcess worker(arguments(data("tokens.onnx"), {"--input", "input_ids=2x5"}, "model"));
+  WorkerProcess worker(arguments("tokens.onnx", {"--input", "input_ids=2x5"}, "model"));
   ASSERT_EQ(worker.reply()[0], "ready");
   EXPECT_EQ(worker.said()[1],
             (Fields{"input", "attention_mask", "int64", "2,5", "1, as in a mask"}));
@@ -114,13 +88,13 @@ TEST_F(OnnxRuntimeTest, OptionsAreTakenAndCheckedByName) {
   for (const char* option :
        {"graph_optimization=basic", "provider=cpu", "execution_mode=parallel", "inter_op_threads=2",
         "memory_pattern=off", "memory_arena=off", "session.intra_op.allow_spinning=0"}) {
-    const TraceFile file = traced(data("tiny.onnx"), {"--option", option, "--threads", "2"});
+    const TraceFile file = traced("tiny.onnx", {"--option", option, "--threads", "2"});
     EXPECT_EQ(file.models.size(), 2u) << option;
     EXPECT_GE(file.layers.size(), 2 * 4u) << option;
   }
-  EXPECT_EQ(failure(data("tiny.onnx"), {"--option", "graph_optimization=most"}).substr(0, 9),
+  EXPECT_EQ(failure("tiny.onnx", {"--option", "graph_optimization=most"}).substr(0, 9),
             "failed 1 ");
-  const std::string no_provider = failure(data("tiny.onnx"), {"--option", "provider=abacus"});
+  const std::string no_provider = failure("tiny.onnx", {"--option", "provider=abacus"});
   EXPECT_EQ(no_provider.substr(0, 9), "failed 4 ");
   EXPECT_NE(no_provider.find("CPUExecutionProvider"), std::string::npos) << "it says what there is";
 }
@@ -174,7 +148,7 @@ class OnnxRuntimeProcessorTest : public OnnxRuntimeTest,
 };
 
 TEST_P(OnnxRuntimeProcessorTest, FusedLayersAreTiedToTheModelsOwn) {
-  const TraceFile file = traced(data("tiny.onnx"), {"--batch", "2"});
+  const TraceFile file = traced("tiny.onnx", {"--batch", "2"});
   ASSERT_EQ(file.models.size(), 2u);
   EXPECT_EQ(counter(file.models[0].site, "layer_resolution_ns"), 1000);
   EXPECT_EQ(attribute(file.models[0].site, "provider"), "CPUExecutionProvider");
@@ -182,6 +156,7 @@ TEST_P(OnnxRuntimeProcessorTest, FusedLayersAreTiedToTheModelsOwn) {
   const auto conv = std::find_if(file.layers.begin(), file.layers.end(),
                                  [](const Span& s) { return s.site.type == "Conv"; });
   ASSERT_NE(conv, file.layers.end());
+  EXPECT_EQ(conv->site.name, "conv1");  // and not that of a tensor in blocks of channels
   EXPECT_EQ(attribute(conv->site, "source_layers"), "[\"conv1\",\"bn1\",\"relu1\"]");
   EXPECT_EQ(attribute(conv->site, "output_shapes"), "[[2,8,16,16]]");
   EXPECT_EQ(counter(conv->site, "output_bytes"), 2 * 8 * 16 * 16 * 4);

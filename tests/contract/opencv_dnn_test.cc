@@ -8,6 +8,7 @@
 
 #include "formats/onnx/builder.h"
 #include "manifest.h"
+#include "one_adapter.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -16,49 +17,13 @@
 namespace xsp::contract {
 namespace {
 
-std::string data(const std::string& name) {
-  return source_folder().string() + "/tests/data/" + name;
-}
-
-class OpencvTest : public testing::Test {
+class OpencvTest : public OneAdapter {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(adapter_path("opencv_dnn"))) GTEST_SKIP() << "skipped: not built";
-  }
-
-  static Fields arguments(const std::string& model, Fields more = {},
-                          const std::string& levels = "model,layer") {
-    Fields all = {"--adapter", adapter_path("opencv_dnn"), "--model", model, "--levels", levels};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  // Runs the model twice and returns its trace.
-  static TraceFile traced(const std::string& model, Fields more = {}) {
-    WorkerProcess worker(arguments(model, std::move(more)));
-    const Fields ready = worker.reply();
-    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
-    for (const char* command : {"run\t2", "flush", "quit"}) {
-      worker.send(command);
-      worker.reply();
-    }
-    EXPECT_EQ(worker.wait(), 0);
-    return read_trace(worker.trace());
-  }
-
-  static std::vector<std::string> names(const TraceFile& file) {
-    std::vector<std::string> all;
-    for (const Span& layer : file.layers) all.push_back(layer.site.name);
-    return all;
-  }
-
-  static std::string failure(const std::string& model, Fields more = {}) {
-    return failure_of(arguments(model, std::move(more), "model"));
-  }
+  OpencvTest() : OneAdapter("opencv_dnn", "") {}
 };
 
 TEST_F(OpencvTest, FusedLayersAreShownInTheirHost) {
-  const TraceFile file = traced(data("caffe/tiny.prototxt"), {"--batch", "2"});
+  const TraceFile file = traced("caffe/tiny.prototxt", {"--batch", "2"});
   const std::vector<std::string> expected = {"conv1", "pool", "fc", "prob",
                                              "conv1", "pool", "fc", "prob"};
   ASSERT_EQ(names(file), expected);
@@ -76,7 +41,7 @@ TEST_F(OpencvTest, FusedLayersAreShownInTheirHost) {
 }
 
 TEST_F(OpencvTest, WithoutFusionTheModelsOwnLayersRun) {
-  const TraceFile file = traced(data("caffe/tiny.caffemodel"), {"--option", "fusion=0"});
+  const TraceFile file = traced("caffe/tiny.caffemodel", {"--option", "fusion=0"});
   const std::vector<std::string> once = {"conv1", "bn1", "scale1", "relu1", "pool", "fc", "prob"};
   std::vector<std::string> twice = once;
   twice.insert(twice.end(), once.begin(), once.end());
@@ -87,7 +52,7 @@ TEST_F(OpencvTest, WithoutFusionTheModelsOwnLayersRun) {
 }
 
 TEST_F(OpencvTest, LayersMayBePlacedByOpencvsOwnProfile) {
-  const TraceFile file = traced(data("caffe/tiny.prototxt"), {"--option", "layer_times=profile"});
+  const TraceFile file = traced("caffe/tiny.prototxt", {"--option", "layer_times=profile"});
   ASSERT_EQ(file.layers.size(), 8u);
   for (size_t i = 0; i < 8; ++i) {
     EXPECT_NE(attribute(file.layers[i].site, "placed"), "absent");
@@ -113,7 +78,7 @@ TEST_F(OpencvTest, OnnxFilesRunWithTheirOwnSignature) {
   worker.send("run\t1");
   EXPECT_EQ(worker.reply()[0], "ran");
   // This version does not support kernels whose size follows only from the weights' shapes.
-  const std::string why = failure(data("onnx/tiny.onnx"));
+  const std::string why = failure("onnx/tiny.onnx");
   EXPECT_EQ(why.substr(0, 9), "failed 2 ") << why;
   EXPECT_EQ(why.find(".cpp:"), std::string::npos) << why;
 }

@@ -2,12 +2,11 @@
 // options, errors.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <regex>
 
-#include "manifest.h"
+#include "one_adapter.h"
 #include "processor.h"
 #include "trace_file.h"
 #include "worker_process.h"
@@ -16,46 +15,14 @@
 namespace xsp::contract {
 namespace {
 
-std::string data(const std::string& name) {
-  return source_folder().string() + "/tests/data/tensorflow/" + name;
-}
-
-class TensorFlowTest : public testing::Test {
+class TensorFlowTest : public OneAdapter {
  protected:
-  void SetUp() override {
-    if (!std::filesystem::exists(adapter_path("tensorflow"))) GTEST_SKIP() << "skipped: not built";
-    WorkerProcess probe({"--adapter", adapter_path("tensorflow"), "--probe"});
-    const Fields reply = probe.reply();
-    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
-  }
+  TensorFlowTest() : OneAdapter("tensorflow", "tensorflow") {}
 
-  static Fields arguments(const std::string& model, Fields more, const std::string& levels) {
-    Fields all = {"--adapter", adapter_path("tensorflow"), "--model", model, "--levels", levels};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  // Runs the model twice and returns its trace.
-  static TraceFile traced(const std::string& model, Fields more = {}) {
-    WorkerProcess worker(arguments(data(model), std::move(more), "model,layer"));
-    const Fields ready = worker.reply();
-    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
-    for (const char* command : {"run\t2", "flush", "quit"}) {
-      worker.send(command);
-      worker.reply();
-    }
-    EXPECT_EQ(worker.wait(), 0);
-    return read_trace(worker.trace());
-  }
-
-  static std::map<std::string, trace::Site> sites(const TraceFile& file) {
+  std::map<std::string, trace::Site> sites(const TraceFile& file) {
     std::map<std::string, trace::Site> all;
     for (const Span& layer : file.layers) all[layer.site.name] = layer.site;
     return all;
-  }
-
-  static std::string failure(const std::string& model, Fields more = {}) {
-    return failure_of(arguments(data(model), std::move(more), "model"));
   }
 };
 

@@ -2,12 +2,10 @@
 // options, errors.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
-#include "manifest.h"
+#include "one_adapter.h"
 #include "trace_file.h"
 #include "worker_process.h"
 #include "xsp/plugin.h"
@@ -15,44 +13,16 @@
 namespace xsp::contract {
 namespace {
 
-std::string data(const std::string& name) {
-  return source_folder().string() + "/tests/data/torch/" + name;
-}
-
-class TorchTest : public testing::Test {
+class TorchTest : public OneAdapter {
  protected:
-  void SetUp() override {
+  TorchTest() : OneAdapter("torch", "torch") {
     // LeakSanitizer crashes on the threads that libgomp keeps.
     setenv("OMP_NUM_THREADS", "1", 0);
-    if (!std::filesystem::exists(adapter_path("torch"))) GTEST_SKIP() << "skipped: not built";
-    WorkerProcess probe({"--adapter", adapter_path("torch"), "--probe"});
-    const Fields reply = probe.reply();
-    if (!reply.empty() && reply[0] == "failed") GTEST_SKIP() << "skipped: " << reply[2];
-  }
-
-  static Fields arguments(const std::string& model, Fields more, const std::string& levels) {
-    Fields all = {"--adapter", adapter_path("torch"), "--model", model, "--levels", levels};
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-
-  // Runs the model `runs` times and returns its trace.
-  static TraceFile traced(const std::string& model, int runs, Fields more = {}) {
-    WorkerProcess worker(arguments(data(model), std::move(more), "model,layer"));
-    const Fields ready = worker.reply();
-    EXPECT_EQ(ready.empty() ? "" : ready[0], "ready") << (ready.size() > 2 ? ready[2] : "");
-    for (const std::string& command :
-         {"run\t" + std::to_string(runs), std::string("flush"), std::string("quit")}) {
-      worker.send(command);
-      worker.reply();
-    }
-    EXPECT_EQ(worker.wait(), 0);
-    return read_trace(worker.trace());
   }
 
   // Returns the number of spans that are neither a model nor a layer, after these commands.
-  static size_t others_after(const Fields& commands) {
-    WorkerProcess worker(arguments(data("tiny.pt"), {}, "model,layer,api"));
+  size_t others_after(const Fields& commands) {
+    WorkerProcess worker(arguments("tiny.pt", {}, "model,layer,api"));
     worker.reply();
     for (const std::string& command : commands) {
       worker.send(command);
@@ -65,16 +35,11 @@ class TorchTest : public testing::Test {
     EXPECT_EQ(worker.wait(), 0);
     return read_trace(worker.trace()).others;
   }
-
-  // Returns the error of a worker that fails, when it opens the model or runs it.
-  static std::string failure(const std::string& path, Fields more = {}) {
-    return failure_of(arguments(path, std::move(more), "model"));
-  }
 };
 
 TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
   constexpr size_t kRuns = 6;  // the first ones are studied, the others only recognised
-  const TraceFile file = traced("tiny.pt", kRuns, {"--batch", "2"});
+  const TraceFile file = traced("tiny.pt", {"--batch", "2"}, kRuns);
   const std::vector<std::string> once = {"layer1/conv1/conv2d",
                                          "layer1/relu",
                                          "layer1/conv2/conv2d",
@@ -101,19 +66,19 @@ TEST_F(TorchTest, LayersAreNamedByModuleAndOperatorInEveryRun) {
 }
 
 TEST_F(TorchTest, AFunctionOfAModuleIsNoModule) {
-  const TraceFile file = traced("calling.pt", 1);
+  const TraceFile file = traced("calling.pt", {}, 1);
   ASSERT_EQ(file.layers.size(), 1u);
   EXPECT_EQ(file.layers[0].site.name, "inner/sin");
 }
 
 TEST_F(TorchTest, AListOfModulesIsInTheName) {
-  const TraceFile file = traced("listing.pt", 1);
+  const TraceFile file = traced("listing.pt", {}, 1);
   ASSERT_EQ(file.layers.size(), 1u);
   EXPECT_EQ(file.layers[0].site.name, "layer/1/inner/sin");
 }
 
 TEST_F(TorchTest, LayersSayWhatTheyReadAndGive) {
-  const TraceFile file = traced("tiny.pt", 4, {"--batch", "2"});
+  const TraceFile file = traced("tiny.pt", {"--batch", "2"}, 4);
   ASSERT_FALSE(file.layers.empty());
   std::map<std::string, trace::Site> sites;
   for (const Span& layer : file.layers) sites[layer.site.name] = layer.site;
@@ -131,7 +96,7 @@ TEST_F(TorchTest, LayersSayWhatTheyReadAndGive) {
 }
 
 TEST_F(TorchTest, NestedLayersLieInTheirs) {
-  const TraceFile file = traced("tiny.pt", 5, {"--batch", "2", "--option", "nested=1"});
+  const TraceFile file = traced("tiny.pt", {"--batch", "2", "--option", "nested=1"}, 5);
   size_t outer = 0, inner = 0;
   for (size_t i = 0; i < file.layers.size(); ++i) {
     if (file.layers[i].site.type == "aten::conv2d") ++outer;
@@ -158,7 +123,7 @@ TEST_F(TorchTest, AllocationsAreRecordedInTheFirstThreeMeasuredInferences) {
 }
 
 TEST_F(TorchTest, BranchesRunAndDictionariesAreNamed) {
-  const TraceFile file = traced("branching.pt", 3);
+  const TraceFile file = traced("branching.pt", {}, 3);
   EXPECT_EQ(file.lost, 0u);
   EXPECT_GE(file.layers.size(), 3u * 4);
   for (const Span& layer : file.layers) EXPECT_EQ(layer.site.type.rfind("aten::", 0), 0u);
@@ -166,28 +131,30 @@ TEST_F(TorchTest, BranchesRunAndDictionariesAreNamed) {
 
 TEST_F(TorchTest, OptionsRunAndGiveLayers) {
   for (const char* option : {"freeze=1", "channels_last=1", "optimize_for_inference=1"}) {
-    const TraceFile file = traced("tiny.pt", 4, {"--option", option});
+    const TraceFile file = traced("tiny.pt", {"--option", option}, 4);
     EXPECT_GE(file.layers.size(), 4u * 10) << option;
   }
 }
 
 TEST_F(TorchTest, ASignatureMayBeGiven) {
-  const std::string absent = failure(data("unsigned.pt"));
-  EXPECT_NE(absent.find("--option 'signature=input image "), std::string::npos) << absent;
+  const std::string absent = failure("unsigned.pt");
+  EXPECT_NE(absent.find("--input image=1x3x224x224"), std::string::npos) << absent;
+  EXPECT_EQ(traced("unsigned.pt", {"--input", "image=1x3x8x8"}, 1).layers.size(), 13u);
+  EXPECT_EQ(traced("unsigned.pt", {"--input", "image=batchx3x8x8"}, 1).layers.size(), 13u);
   const std::string signature = "signature=input image float32 batch,3,8,8";
-  const TraceFile file = traced("unsigned.pt", 1, {"--option", signature});
+  const TraceFile file = traced("unsigned.pt", {"--option", signature}, 1);
   EXPECT_EQ(file.layers.size(), 13u);
 }
 
 TEST_F(TorchTest, OperatorsOfALibraryOfTheirOwn) {
-  const std::string found = failure(data("custom.pt"));
+  const std::string found = failure("custom.pt");
   EXPECT_EQ(found.rfind("failed 4", 0), 0u) << found;
   EXPECT_NE(found.find("needs the operator xsp_test::twice"), std::string::npos) << found;
   EXPECT_NE(found.find("--option library=FILE"), std::string::npos) << found;
-  const std::string absent = failure(data("custom.pt"), {"--option", "library=/nowhere.so"});
+  const std::string absent = failure("custom.pt", {"--option", "library=/nowhere.so"});
   EXPECT_NE(absent.find("/nowhere.so: cannot be loaded"), std::string::npos) << absent;
   const std::string library = bin_folder().string() + "/../tests/torch_test_operators.so";
-  const TraceFile file = traced("custom.pt", 2, {"--option", "library=" + library});
+  const TraceFile file = traced("custom.pt", {"--option", "library=" + library}, 2);
   ASSERT_EQ(file.layers.size(), 4u);
   EXPECT_EQ(file.layers[0].site.type, "xsp_test::twice");
 }
@@ -199,13 +166,13 @@ TEST_F(TorchTest, FailuresSayWhatIsWrong) {
     EXPECT_NE(found.find(part), std::string::npos) << found;
     EXPECT_EQ(found.find('\n'), std::string::npos) << found;
   };
-  expect(failure(data("failing.pt"), {"--batch", "2"}), "1", "run: ");
-  expect(failure(data("hungry.pt")), "5", "out of memory");
-  expect(failure(data("truncated.pt")), "2", "truncated.pt: ");
-  expect(failure(data("bad_signature.pt")), "2", "float33");
-  expect(failure(data("tiny.pt"), {"--option", "freeze=maybe"}), "1", "give 0 or 1");
-  expect(failure(data("tiny.pt"), {"--option", "cuda_graph=1"}), "4", "--device cuda");
-  expect(failure(data("make_files.cc")), "2", "neither TorchScript nor");
+  expect(failure("failing.pt", {"--batch", "2"}), "1", "run: ");
+  expect(failure("hungry.pt"), "5", "out of memory");
+  expect(failure("truncated.pt"), "2", "truncated.pt: ");
+  expect(failure("bad_signature.pt"), "2", "float33");
+  expect(failure("tiny.pt", {"--option", "freeze=maybe"}), "1", "give 0 or 1");
+  expect(failure("tiny.pt", {"--option", "cuda_graph=1"}), "4", "--device cuda");
+  expect(failure("make_files.cc"), "2", "neither TorchScript nor");
 }
 
 }  // namespace

@@ -265,7 +265,7 @@ TEST(Worker, SaysWhatIsWrongWithItsCommandLine) {
 
 TEST(Worker, ProbesAdaptersAndCollectors) {
   WorkerProcess worker({"--adapter", adapter_path("fake"), "--probe"});
-  EXPECT_EQ(worker.reply(), (Fields{"probe", "fake", "1", "built in", "cpu", ".fake", ""}));
+  EXPECT_EQ(worker.reply(), (Fields{"probe", "fake", "1", "built in", "cpu", ".fake", "", ""}));
   EXPECT_EQ(worker.wait(), 0);
   const auto collector = bin_folder() / "../lib/xsp/collectors/cpu.so";
   WorkerProcess other({"--collector", collector.string(), "--probe"});

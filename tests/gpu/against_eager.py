@@ -8,7 +8,7 @@ output, in the norm; exit status 1 if one is above the tolerance.
 """
 
 import argparse
-import importlib.util
+import importlib
 import os
 import pathlib
 import subprocess
@@ -19,11 +19,8 @@ TOLERANCE = 1e-2  # products in TF32, in another order
 
 
 def exporter():
-    path = pathlib.Path(__file__).resolve().parents[2] / "tools" / "export_torch.py"
-    spec = importlib.util.spec_from_file_location("export_torch", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+    return importlib.import_module("export_torch")
 
 
 def flattened(value):

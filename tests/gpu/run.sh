@@ -8,7 +8,7 @@
 #   --programs  the build's tests/gpu, which is not installed; contract_test lies in the folder above it
 #   --out     where evaluations, logs and the table go: a new folder below the current one by default
 #   STAGE     build collector counters conformance models measure batches sweep packages operators devices memory
-#             energy xla truth cost faults attach planted; all of them by default
+#             energy xla tensorrt requests truth cost faults attach planted; all of them by default
 #
 # Without a GPU it says so and ends with 0. Exit status 1: a check failed.
 set -uo pipefail
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#stages[@]} -gt 0 ] || stages=(build collector counters conformance models measure batches sweep packages
-  operators devices memory energy xla truth cost faults attach planted)
+  operators devices memory energy xla tensorrt requests truth cost faults attach planted)
 if ! nvidia-smi -L >/dev/null 2>&1; then
   echo "skipped: no NVIDIA GPU on this machine (nvidia-smi -L finds none)"
   exit 0
@@ -439,6 +439,10 @@ stage_planted() {
   cat "$out/log/planted.txt"
 }
 
+# shellcheck source=tests/gpu/requests_stage.sh
+source "$source_dir/tests/gpu/requests_stage.sh"
+# shellcheck source=tests/gpu/tensorrt_stage.sh
+source "$source_dir/tests/gpu/tensorrt_stage.sh"
 # shellcheck source=tests/gpu/attach/stage.sh
 source "$source_dir/tests/gpu/attach/stage.sh"
 for stage in "${stages[@]}"; do

@@ -183,15 +183,12 @@ TEST_P(CatalogueTest, IsServedAndRefusalsAreLogged) {
   };
   const Finished served = run({"serve", "--listen", "127.0.0.1:0", "--catalogue", place_}, options);
   EXPECT_EQ(served.status, 0) << served.err;
-  const auto body = [](const std::string& answer) {
-    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4), nullptr, false);
-  };
-  const nlohmann::json rows = body(figures);
+  const nlohmann::json rows = body_of(figures);
   ASSERT_EQ(rows["total_rows"], 1) << figures;
   EXPECT_EQ(rows["columns"][8]["name"], "value");
   EXPECT_EQ(rows["rows"][0][8], shown[0]["value"]);
   EXPECT_EQ(rows["rows"][0].back(), "results/101.xsp");
-  EXPECT_EQ(body(listed)["total_rows"], 3) << listed;
+  EXPECT_EQ(body_of(listed)["total_rows"], 3) << listed;
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 401")) << refused;
   const auto log = nlohmann::json::parse(catalogue({"audit", "--format", "json"}).out);
   ASSERT_EQ(log.size(), 1u) << log;

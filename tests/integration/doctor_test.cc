@@ -1,4 +1,5 @@
 // Tests that xsp doctor reports for every level and framework whether it is available, or why not.
+#include <regex>
 #include <set>
 
 #include "tests/integration/run_xsp.h"
@@ -41,6 +42,51 @@ TEST_F(DoctorTest, NamesEveryLevelAndFrameworkWithAReason) {
 #ifndef __SANITIZE_ADDRESS__  // a sanitizer's library cannot be preloaded into other programs
   EXPECT_EQ(by_name["programs"]["status"], "available") << by_name["programs"];
 #endif
+}
+
+// Those whose adapter was not built are among them.
+TEST_F(DoctorTest, EveryFrameworkOfTheTreeHasOneRowAndOneCommandThatGetsIt) {
+  const Finished finished = run({"doctor", "--format", "json"});
+  const auto findings = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_TRUE(findings.is_array()) << finished.err;
+  std::map<std::string, std::vector<nlohmann::json>> rows;
+  for (const auto& finding : findings) {
+    if (finding["kind"] == "framework") rows[finding["name"]].push_back(finding);
+  }
+  const std::regex command(
+      "(xsp doctor --install|apt-get install|pip install|tools/|\\./demo\\.sh).*");
+  for (const auto& entry : std::filesystem::directory_iterator(places::source("adapters"))) {
+    if (entry.path().extension() != ".cc") continue;
+    const std::string name = entry.path().stem();
+    ASSERT_EQ(rows[name].size(), 1u) << name;
+    const nlohmann::json& row = rows[name][0];
+    if (row["status"] == "available") continue;
+    EXPECT_TRUE(std::regex_match(row["what_to_do"].get<std::string>(), command)) << row;
+  }
+  for (const auto& [name, package] :
+       std::map<std::string, std::string>{{"pjrt", "JAX"}, {"tensorflow", "TensorFlow"}}) {
+    const std::string reason = rows[name][0]["reason"];
+    EXPECT_NE(reason.find("FILE.py:FUNCTION: " + package + " "), std::string::npos) << reason;
+  }
+}
+
+// The facility and the collector that uses it agree on whether there are counters, and each level,
+// framework and collector that is not there has its remedy.
+TEST_F(DoctorTest, OneWordAboutTheProcessorsCounters) {
+  const Finished finished = run({"doctor", "--format", "json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  std::map<std::string, nlohmann::json> rows;
+  for (const auto& row : nlohmann::json::parse(finished.out)) {
+    const std::string kind = row["kind"], name = row["name"];
+    rows[kind + " " + name] = row;
+    if (row["status"] == "available" || kind == "facility") continue;
+    EXPECT_NE(row["what_to_do"], "") << row;
+  }
+  const std::string counted = rows["collector cpu"]["reason"];
+  const bool has_counters =
+      counted.substr(0, counted.find("; not ")).find("instructions") != std::string::npos;
+  EXPECT_EQ(rows["facility processor counters"]["status"] == "available", has_counters)
+      << rows["facility processor counters"] << counted;
 }
 
 TEST_F(DoctorTest, PeopleGetItWithoutShortening) {

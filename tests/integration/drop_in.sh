@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Tests that the build finds a new analysis, finding, adapter, collector, watched framework, model, metric, step of a
-# pipeline, exporter, importer, executor and page with no other file edited. It builds a scratch copy of the tree, and asks the
-# resulting binary.
+# Tests that the build finds a new analysis, finding, adapter, exporter of models, collector, watched framework, model,
+# metric, data set, step of a pipeline, exporter, importer, executor and page with no other file edited. It builds a
+# scratch copy of the tree, and asks the resulting binary.
 #
 #   tests/integration/drop_in.sh SOURCE-DIR
 set -euo pipefail
@@ -32,6 +32,11 @@ SELECT concat(count(*), ' layers could go.') AS finding, 'layer' AS level, sum(l
 FROM layers((SELECT batch FROM finding_batch))
 SQL
 sed -e 's/"fake"/"dropped_in"/' adapters/fake.cc >adapters/dropped_in.cc
+cat >tools/export_dropped_in.py <<'PY'
+import sys
+
+open(sys.argv[-1] + ".fake", "w").write("fake:layers=1")
+PY
 sed -e 's/"cpu"/"dropped_in"/' collectors/cpu.cc >collectors/dropped_in.cc
 sed -e 's/vgg16/dropped_in/; s/vgg_recipes/dropped_recipes/' zoo/vgg.cc >zoo/dropped.cc
 sed -e 's/"softmax"/"dropped"/; s/softmax_step/dropped_step/' pipelines/softmax.cc >pipelines/dropped.cc
@@ -152,6 +157,16 @@ echo fake:layers=1 >dropped.fake
 printf 'aaaaazaa' >eight
 [ "$("$xsp" predict dropped.yaml eight --quiet --format csv | tail -n 1 | cut -d, -f1-4)" = eight,y,1,5 ] ||
   fail "the step of a pipeline does not run"
+# A data set is a folder with a folder for each label, wherever it is.
+mkdir -p set/0 set/5
+printf 'zaaaaaaa' >set/0/first
+cp eight set/5
+"$xsp" evaluate dropped.yaml --accuracy --data set --quiet -o set.xsp | grep '^top1: 1 ' >/dev/null ||
+  fail "the data set is not read"
+printf '%s\n' 'name: made' 'version: 1.0.0' 'task: any' 'framework: {name: dropped_in}' \
+  'model: {export: net}' >made.yaml
+XDG_CACHE_HOME=$scratch/cache "$xsp" profile made.yaml --max-time 0.2 --no-peaks -o made.xsp >/dev/null ||
+  fail "the exporter of models does not export"
 mkdir program
 echo 'def work(): return 3' >program/dropped_library.py
 echo 'import dropped_library; raise SystemExit(dropped_library.work() - 3)' >program/main.py
@@ -177,5 +192,5 @@ printf 'dropped in\nconv\nrelu\n' >layers.txt
 
 [ "$before" = "$(sha256sum --quiet -c <<<"$before" >/dev/null && echo "$before")" ] ||
   fail "a file that was there before has changed"
-echo "an analysis, a finding, an adapter, a collector, a watched framework, a model, a metric, a step, an exporter," \
-  "an importer, an executor and a page were found, with no file edited"
+echo "an analysis, a finding, an adapter, an exporter of models, a collector, a watched framework, a model, a metric," \
+  "a data set, a step, an exporter, an importer, an executor and a page were found, with no file edited"

@@ -267,6 +267,11 @@ class Agents : public Local {
   }
   std::string executor() const override { return "agents"; }
   std::string settings() const override { return "db: \"" + server_.address() + "\""; }
+  bool restart_server() override {
+    const bool is_stopped = server_.stop();
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    return is_stopped && server_.start();
+  }
   // The agent dies with the task that it does, and comes back.
   void kill_machine_of(int) override {
     int agent = 0;

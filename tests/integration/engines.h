@@ -26,6 +26,9 @@ class EngineUnderTest {
   // Kills all that runs an attempt, as the death of its machine does: the process is that of the
   // attempt's file.
   virtual void kill_machine_of(int pid) = 0;
+  // Stops the server on which the engine stands, as a crash does, and starts it again after some
+  // seconds. False: there is none.
+  virtual bool restart_server() { return false; }
   // Returns the number of this sweep's processes, or jobs, that are left.
   virtual size_t left() const = 0;
 };

@@ -1,7 +1,9 @@
-// Tests xsp evaluate --scenario generation with a small model that keeps a cache, in ONNX Runtime.
+// Tests xsp evaluate --scenario generation with small models that keep a cache, in ONNX Runtime and
+// in PyTorch.
 #include "formats/onnx/builder.h"
 #include "formats/onnx/writer.h"
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
@@ -92,6 +94,24 @@ TEST_F(GenerationTest, EachTokenIsASpanOfItsRequest) {
   constexpr double kTokenBytes = 2 * kSize * sizeof(float);
   EXPECT_EQ(value("cache.max"), (20 + 5 - 1) * kTokenBytes);
   EXPECT_EQ(value("cache.mean"), ((20 + 2) + (20 + 4) + 15 + (15 + 3)) / 4. * kTokenBytes);
+}
+
+// The model of PyTorch has the same cache, in TorchScript.
+TEST_F(GenerationTest, ATorchScriptGeneratesAlike) {
+  if (run({"doctor"}).out.find("libtorch_cpu.so") == std::string::npos) {
+    GTEST_SKIP() << "PyTorch is not installed";
+  }
+  write_file("lengths.tsv", "10 3\n20 5\n15 1\n10 4\n");
+  const Finished finished = generate(
+      places::source("tests/data/torch/generating.pt"),
+      {"--lengths", "lengths.tsv", "--clients", "2", "--requests", "4", "--levels", "model"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT string_agg(n, ' ') FROM (SELECT name || ' ' || count(*) AS n FROM span "
+                   "WHERE type = 'token' GROUP BY name ORDER BY name)"),
+            "decode 9 prefill 4");
+  constexpr double kTokenBytes = 2 * kSize * sizeof(float);
+  EXPECT_EQ(value("cache.max"), (20 + 5 - 1) * kTokenBytes);
 }
 
 // Each number of clients is a point; the last one is the measured load, whose figures it repeats.

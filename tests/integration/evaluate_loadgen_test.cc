@@ -38,7 +38,8 @@ class LoadgenTest : public XspTest {
     for (const auto& row : rows) {
       const double more_ns = row.at("theirs").get<double>() - row.at("ours").get<double>();
       EXPECT_GT(more_ns, -20e3) << row;
-      EXPECT_LT(more_ns, 300e3) << row;
+      // Half of the requests are never interrupted between the two readings.
+      EXPECT_LT(more_ns, row.at("metric") == "loadgen.latency.p50" ? 50e3 : 300e3) << row;
     }
     const double more_ns = scalar("a.xsp",
                                   "SELECT (SELECT value FROM result WHERE metric = "
@@ -46,7 +47,7 @@ class LoadgenTest : public XspTest {
                                   "WHERE run_id = 1 AND type = 'request')")
                                .get<double>();
     EXPECT_GT(more_ns, -10e3);
-    EXPECT_LT(more_ns, 50e3);
+    EXPECT_LT(more_ns, 300e3);
   }
 };
 

@@ -8,13 +8,15 @@
 
 #include <charconv>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 namespace xsp::integration {
 
-// Returns the answer of the server at this port to a GET.
-inline std::string get(uint16_t port, const std::string& target) {
+// Returns the answer of the server at this port. Without a token there is no such header.
+inline std::string send_request(uint16_t port, const std::string& method, const std::string& target,
+                                const std::string& body = "", const std::string& token = "") {
   const int client = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to{};
   to.sin_family = AF_INET;
@@ -22,8 +24,10 @@ inline std::string get(uint16_t port, const std::string& target) {
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string answer;
   if (::connect(client, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) {
-    const std::string request =
-        "GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    std::string request = method + " " + target + " HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+    if (!token.empty()) request += "Authorization: Bearer " + token + "\r\n";
+    if (!body.empty()) request += "Content-Length: " + std::to_string(body.size()) + "\r\n";
+    request += "Connection: close\r\n\r\n" + body;
     (void)!send(client, request.data(), request.size(), MSG_NOSIGNAL);
     char piece[4096];
     for (ssize_t got; (got = recv(client, piece, sizeof piece, 0)) > 0;) {
@@ -32,6 +36,19 @@ inline std::string get(uint16_t port, const std::string& target) {
   }
   close(client);
   return answer;
+}
+
+// Returns the answer to a GET.
+inline std::string get(uint16_t port, const std::string& target) {
+  return send_request(port, "GET", target);
+}
+
+// Returns the JSON in an answer; null: there is none.
+inline nlohmann::json body_of(const std::string& answer) {
+  const size_t end = answer.find("\r\n\r\n");
+  if (end == std::string::npos) return nullptr;
+  const auto body = nlohmann::json::parse(answer.substr(end + 4), nullptr, false);
+  return body.is_discarded() ? nlohmann::json() : body;
 }
 
 // Returns the port of the address that the server prints; 0 if it has not printed it yet.

@@ -1,8 +1,11 @@
 // Tests the level library: calls of the libraries below the framework, in unchanged programs. These
 // tests use BLAS and oneDNN, as Debian's packages call them. The same generator wraps the GPU's
 // libraries, which are tested on machines with a GPU (tests/gpu).
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
+#include "tests/integration/packages.h"
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
 
@@ -133,6 +136,38 @@ TEST_F(LibraryTest, TheProductOfALinearLayerIsUnderIt) {
   EXPECT_EQ(numpy[0]["n"], "7");
   EXPECT_EQ(numpy[0]["k"], "5");
   EXPECT_EQ(numpy[0]["dtype"], "float64");
+}
+
+// NumPy and SciPy from PyPI have OpenBLAS in them, by other names; NumPy's has 64-bit integers.
+TEST_F(LibraryTest, ProductsOfNumpyAndScipyFromPypiAreSpans) {
+  const std::string packages = packages_of("jax");
+  if (!std::filesystem::exists(packages)) GTEST_SKIP() << "no NumPy in " << packages;
+  write_file("multiply.py",
+             "import numpy\n"
+             "from scipy.linalg import blas\n"
+             "a, b = numpy.ones((6, 8)), numpy.ones((8, 4))\n"
+             "for _ in range(3): c = a @ b\n"
+             "d = blas.sgemm(1.0, a.astype('float32'), b.astype('float32'))\n"
+             "print(c.sum(), d.sum())\n");
+  RunOptions options;
+  options.environment = {{"PYTHONPATH", packages}};
+  const Finished finished = run({"run", "--leveled=no", "--levels", "application,library", "-o",
+                                 "t.xsp", "--", kPython, "multiply.py"},
+                                options);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.out, "192.0 192.0\n");
+  const auto all = calls({"m", "n", "k", "dtype"}, "s.depth = 0 AND s.name LIKE '%gemm%'");
+  ASSERT_EQ(all.size(), 2u) << all;
+  EXPECT_EQ(all[0]["name"], "scipy_cblas_dgemm64_");
+  EXPECT_EQ(all[0]["dtype"], "float64");
+  EXPECT_EQ(all[0]["calls"], 3);
+  EXPECT_EQ(all[1]["name"], "scipy_sgemm_");
+  EXPECT_EQ(all[1]["dtype"], "float32");
+  for (const auto& one : all) {
+    EXPECT_EQ(one["m"], "6") << one;
+    EXPECT_EQ(one["n"], "4") << one;
+    EXPECT_EQ(one["k"], "8") << one;
+  }
 }
 
 // MXNet's library contains a copy of oneDNN, whose calls no wrapper reaches.

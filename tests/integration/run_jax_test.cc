@@ -1,8 +1,8 @@
 // Tests xsp run: the work of JAX in a watched program, on the CPU.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "tests/integration/packages.h"
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -15,10 +15,7 @@ class RunJaxTest : public WatchedTest {
   void SetUp() override {
     WatchedTest::SetUp();
     if (IsSkipped()) return;
-    const char* cache = std::getenv("XDG_CACHE_HOME");
-    const char* home = std::getenv("HOME");
-    jax_ = cache != nullptr ? cache : std::string(home != nullptr ? home : "") + "/.cache";
-    jax_ += "/xsp/frameworks/jax";
+    jax_ = packages_of("jax");
     if (!std::filesystem::exists(jax_)) GTEST_SKIP() << "no JAX in " << jax_ << ": tools/deps.sh";
   }
   Finished watch(const std::string& program, const std::vector<std::string>& options = {}) const {

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
@@ -78,6 +79,50 @@ TEST_F(RunTest, ChildrenAreFollowedThroughForkAndExec) {
     EXPECT_EQ(all[i]["is_open"], false) << all[i];
   }
   EXPECT_EQ(scalar("t.xsp", "SELECT count(DISTINCT span_id) = count(*) FROM span"), true);
+}
+
+TEST_F(RunTest, VerbosePrintsTheTablesBehindTheAnswer) {
+  write_file("work.py",
+             "import xsp\n"
+             "for _ in range(20):\n"
+             "    xsp.step()\n"
+             "    sum(i * i for i in range(200000))\n");
+  const std::vector<std::string> words = {"-o", "w.xsp", "--", "/usr/bin/python3", "work.py"};
+  std::vector<std::string> few = {"run"}, many = {"run", "-v"};
+  few.insert(few.end(), words.begin(), words.end());
+  many.insert(many.end(), words.begin(), words.end());
+  const std::vector<std::string> titles = {"\nTime of a step\n", "\nTime by name"};
+  const Finished answer = run(few);
+  EXPECT_EQ(answer.status, 0) << answer.err;
+  EXPECT_NE(answer.err.find("\nA step takes "), std::string::npos) << answer.err;
+  const Finished verbose = run(many);
+  EXPECT_EQ(verbose.status, 0) << verbose.err;
+  EXPECT_EQ(verbose.out, "");  // the standard output is the program's own
+  const size_t at = verbose.err.find("\nA step takes ");
+  ASSERT_NE(at, std::string::npos) << verbose.err;
+  for (const std::string& title : titles) {
+    EXPECT_EQ(answer.err.find(title), std::string::npos) << title << answer.err;
+    EXPECT_LT(verbose.err.find(title), at) << title << verbose.err;
+  }
+}
+
+TEST_F(RunTest, TheLinesOfAProgramWithoutStepsAddUpToTheWhole) {
+  std::string program = "def work():\n    return sum(i * i for i in range(1000000))\n";
+  for (int i = 0; i < 9; ++i) program += "work()\n";
+  write_file("work.py", program);
+  const Finished finished = run({"run", "-o", "w.xsp", "--", "/usr/bin/python3", "work.py"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  std::istringstream lines(finished.err);
+  double sum = 0;
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t percent = line.find(" %  ");
+    if (percent == std::string::npos || percent > 8) continue;
+    sum += std::stod(line.substr(0, percent));
+    ++count;
+  }
+  EXPECT_GT(count, 0u) << finished.err;
+  EXPECT_NEAR(sum, 100, 0.5 * static_cast<double>(count)) << finished.err;  // they are rounded
 }
 
 TEST_F(RunTest, WhatCannotBeRunIsOneLine) {

@@ -51,8 +51,11 @@ bool drain(int fd, std::string* text) {
     const rlimit limit{options.file_bytes_max, options.file_bytes_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  // A deliberate crash must end a process as it does without sanitizers.
-  ::setenv("ASAN_OPTIONS", "handle_segv=0:handle_abort=0:allocator_may_return_null=1", 0);
+  // A deliberate crash must end a process as it does without sanitizers. What ctest sets stays.
+  const char* given = ::getenv("ASAN_OPTIONS");
+  const std::string asan = "handle_segv=0:handle_abort=0:allocator_may_return_null=1" +
+                           (given == nullptr ? "" : ":" + std::string(given));
+  ::setenv("ASAN_OPTIONS", asan.c_str(), 1);
   ::setenv("TMPDIR", (folder / "tmp").c_str(), 1);
   for (const auto& [key, value] : options.environment) ::setenv(key.c_str(), value.c_str(), 1);
   const std::string program = options.program.empty() ? places::bin("xsp") : options.program;

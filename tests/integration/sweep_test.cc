@@ -147,6 +147,32 @@ TEST_P(SweepTest, ALostMachineCostsAnAttempt) {
   EXPECT_GE(std::count(all.begin(), all.end(), "lost"), 1) << finished.err;
 }
 
+// The queue is in the server: it is stopped when the first task has begun, and three times later.
+TEST_P(SweepTest, AServerThatIsStoppedAndStartedUnderLoadCostsNothing) {
+  if (std::string(GetParam()) != "agents") GTEST_SKIP() << "only agents need a server's memory";
+  write_sweep(8, 0.4);
+  RunOptions options;
+  size_t restarts = 0;
+  options.watch = [&](const std::string&, int) {
+    const bool has_begun = running_pid() != 0;
+    if (!has_begun || results() < 4 * restarts) return false;
+    EXPECT_TRUE(engine_->restart_server());
+    return ++restarts == 4;
+  };
+  const Finished finished = begin(options);
+  EXPECT_EQ(restarts, 4u);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  expect_complete(16);
+  EXPECT_EQ(ends(), std::vector<std::string>(16, "done")) << finished.err;
+  const std::string address = engine_->settings().substr(5, engine_->settings().size() - 6);
+  for (const char* table : {"queue", "upload"}) {
+    const Finished left =
+        run({"catalogue", "query", "--db", address,
+             std::string("SELECT count(*) AS n FROM ") + table, "--format", "json"});
+    EXPECT_EQ(json::parse(left.out, nullptr, false)[0]["n"], 0) << table << ": " << left.err;
+  }
+}
+
 TEST_P(SweepTest, ATaskThatRunsTwiceHasOneResult) {
   write_sweep(1, 0.2);
   ASSERT_EQ(begin().status, 0);
@@ -227,6 +253,68 @@ TEST_F(SweepFileTest, AnOptionThatIsWrongIsNotTriedAgain) {
   EXPECT_EQ(finished.status, 1);
   EXPECT_NE(finished.out.find("--nosuch"), std::string::npos) << finished.out;
   EXPECT_FALSE(fs::exists(folder / "a" / "attempts" / "fake_layers_1_us_100" / "2.json"));
+}
+
+// The engine of containers is a program that does what podman does, but for the container.
+class ContainerTest : public SweepFileTest {
+ protected:
+  void SetUp() override {
+    SweepFileTest::SetUp();
+    fs::create_directory(folder / "bin");
+    write_file(
+        "bin/podman",
+        "#!/bin/sh\necho \"$@\" >> " + (folder / "asked").string() +
+            "\nfor word; do\n  shift\n  case $word in\n    --env=*) export \"${word#--env=}\" "
+            ";;\n    --entrypoint=*) program=${word#--entrypoint=} ;;\n    example.org/*) exec "
+            "\"$program\" \"$@\" ;;\n  esac\ndone\n");
+    fs::permissions(folder / "bin" / "podman", fs::perms(0755));
+    options.environment["PATH"] = (folder / "bin").string() + ":" + std::getenv("PATH");
+  }
+  // Returns how many systems of the catalogue are machines in that image.
+  size_t systems_in(const std::string& image) const {
+    const Finished known =
+        run({"catalogue", "query", "--db", "out/catalogue.sqlite",
+             "SELECT facts FROM system WHERE facts LIKE '%\"machine.container_image\":\"" + image +
+                 "\"%'",
+             "--format", "json"});
+    return json::parse(known.out, nullptr, false).size();
+  }
+  RunOptions options;
+};
+
+TEST_F(ContainerTest, AModelRunsInTheImageThatItsManifestNames) {
+  write_file("m.fake", "fake:layers=1,us=200");
+  write_file("m.yml",
+             "name: m\nversion: 1.0.0\ntask: none\nframework: {name: fake}\nmodel: {path: "
+             "m.fake}\ncontainer: example.org/own:1\n");
+  write_file("sweep.yaml",
+             "name: test\nmodels: [./m.yml, 'fake:layers=1,us=200']\n"
+             "container: example.org/net:2\noptions: {max-time: 0.2, no-peaks: true}\n");
+  const Finished finished = run({"sweep", "sweep.yaml", "-o", "out", "--no-site"}, options);
+  ASSERT_EQ(finished.status, 0) << finished.err << finished.out;
+  EXPECT_EQ(systems_in("example.org/own:1"), 1u);
+  EXPECT_EQ(systems_in("example.org/net:2"), 1u);
+  const Finished refused = run({"profile", "m.yml", "--max-time", "0.2", "--no-peaks"});
+  EXPECT_EQ(refused.status, 4) << refused.err;
+  EXPECT_EQ(error_lines(refused), 1) << refused.err;
+  EXPECT_NE(refused.err.find("m.yml:6: container: the model runs in the image 'example.org/own:1'"),
+            std::string::npos)
+      << refused.err;
+}
+
+TEST_F(ContainerTest, ATaskRunsInTheImageAndTheImageIsAFactOfItsMachine) {
+  write_file("sweep.yaml",
+             "name: test\nframeworks: [fake]\nmodels: ['fake:layers=1,us=200']\n"
+             "container: example.org/net:2\noptions: {max-time: 0.2, no-peaks: true}\n");
+  const Finished finished = run({"sweep", "sweep.yaml", "-o", "out", "--no-site"}, options);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  std::ifstream asked(folder / "asked");
+  std::string line;
+  std::getline(asked, line);
+  EXPECT_TRUE(line.starts_with("run --rm ")) << line;
+  EXPECT_NE(line.find("--volume=" + (folder / "out" / "attempts").string()), std::string::npos)
+      << line;
+  EXPECT_EQ(systems_in("example.org/net:2"), 1u);
 }
 
 TEST_F(SweepFileTest, ABudgetThatIsUsedLeavesTheRest) {

@@ -144,8 +144,11 @@ std::vector<std::string> names() {
   return list;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, RealModel, testing::ValuesIn(names()),
-                         [](const auto& model) { return model.param; });
+INSTANTIATE_TEST_SUITE_P(Zoo, RealModel, testing::ValuesIn(names()), [](const auto& one) {
+  std::string name = one.param;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace xsp::formats

@@ -114,7 +114,19 @@ class Writer:
         if kept_by(f):
             plan = "*static_cast<const int32_t*>(a0)" if f.parameters[0].is_pointer else "a0"
             after = [f"if (result == 0) {kept_by(f)}({plan}, problem);"]
-        self.emit(f.name, c_type(f.result), types, list(self.notes(f)), element_type(f), [], after)
+        for name in self.symbols(f.name):
+            self.emit(name, c_type(f.result), types, list(self.notes(f)), element_type(f), [],
+                      after)
+
+    def symbols(self, name):
+        """Returns the names under which builds of the library export a function.
+
+        The OpenBLAS in PyPI's SciPy and NumPy has a prefix, and NumPy's a suffix for its 64-bit integers.
+        Their lower half is noted, as everywhere: it is the whole number of any matrix's side.
+        """
+        if not self.is_blas:
+            return [name]
+        return [name, f"scipy_{name}", f"scipy_{name}64_"]
 
     def add_forgetting(self, f):
         """Handles an object that is gone after the call: the facts that were kept about it no longer hold."""
@@ -137,9 +149,9 @@ class Writer:
         """
         f.parameters = [p for p in f.parameters if not re.fullmatch(r"CBLAS_(LAYOUT|ORDER)", p.type)]
         letters = sum(p.kind == "ENUM" for p in f.parameters)
-        name = f.name.removeprefix("cblas_") + "_"
-        self.emit(name, "void", ["void*"] * len(f.parameters), list(self.fortran_notes(f)), element_type(f),
-                  ["size_t"] * letters)
+        for name in self.symbols(f.name.removeprefix("cblas_") + "_"):
+            self.emit(name, "void", ["void*"] * len(f.parameters), list(self.fortran_notes(f)),
+                      element_type(f), ["size_t"] * letters)
 
     def emit(self, name, result, types, notes, dtype, hidden, after=()):
         given = ", ".join(f"{t} a{i}" for i, t in enumerate(types))

@@ -6,6 +6,8 @@ export interface Page {
   title: string; // in the navigation; empty: not there (a page about one layer, for example)
   order: number; // position, from left to right
   component: Component;
+  isOfMany?: true; // it is about several evaluations, not about the chosen one
+  isWhole?: true; // it shows the whole model, whatever layer or kernel is selected
   needs?: string; // what the server must offer for the page to be in the navigation
 }
 

@@ -64,11 +64,13 @@ class Place {
   }
 
   // Changes the query of this page. `replace` adds no entry to the browser's history.
-  set(changes: Record<string, string | number | null | undefined>, replace = false) {
+  set(changes: Record<string, string | number | string[] | null | undefined>, replace = false) {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {
-      if (value === null || value === undefined) query.delete(name);
-      else query.set(name, String(value));
+      query.delete(name);
+      for (const one of Array.isArray(value) ? value : [value]) {
+        if (one !== null && one !== undefined) query.append(name, String(one));
+      }
     }
     const subject = this.subject ? `/${encodeURIComponent(this.subject)}` : '';
     const text = query.toString();

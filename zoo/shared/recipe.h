@@ -21,6 +21,7 @@ struct Recipe {
   double literature_gmacs = 0;  // 0: no figure is known for this exact step
   std::string literature;
   void (*build)(formats::Builder& builder) = nullptr;
+  std::string literature_note = {};  // says why the figures differ by more than rounding
 };
 
 // Returns all recipes, ordered by name. The build generates this function.

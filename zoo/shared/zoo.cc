@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "formats/caffe/writer.h"
@@ -12,6 +11,7 @@
 #include "formats/onnx/shapes.h"
 #include "formats/stablehlo/writer.h"
 #include "formats/tensorflow/writer.h"
+#include "shared/base/cache.h"
 #include "shared/base/nearest.h"
 #include "shared/base/words.h"
 #include "zoo/shared/recipe.h"
@@ -33,6 +33,7 @@ ModelDescription describe(const Recipe& recipe) {
   description.literature_parameters = recipe.literature_parameters;
   description.literature_gmacs = recipe.literature_gmacs;
   description.literature = recipe.literature;
+  description.literature_note = recipe.literature_note;
   const formats::ParameterCount count = formats::count_parameters(graph);
   description.parameters = count.learned;
   description.stored_floats = count.learned + count.statistics;
@@ -52,27 +53,6 @@ Error unknown_model(const std::string& name) {
   for (const ModelDescription& model : all_models()) names.push_back(model.name);
   return usage("model '" + name +
                "': unknown: " + did_you_mean(name, names, "xsp models --list shows them all"));
-}
-
-Result<std::string> cache_folder() {
-  const char* xdg = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  std::string base;
-  if (xdg != nullptr && xdg[0] == '/') {
-    base = xdg;
-  } else if (home != nullptr && home[0] == '/') {
-    base = std::string(home) + "/.cache";
-  } else {
-    return failed("model cache: neither XDG_CACHE_HOME nor HOME is set: set one of them");
-  }
-  const std::string folder = base + "/xsp/models";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return failed(folder + ": cannot be made: " + error.message() +
-                  ": set XDG_CACHE_HOME to a folder that can be written");
-  }
-  return folder;
 }
 
 }  // namespace
@@ -127,8 +107,8 @@ Result<std::string> cached_model(const std::string& name,
                                  const std::function<bool(uint64_t, uint64_t)>& progress) {
   const ModelDescription* model = find_model(name);
   if (model == nullptr) return unknown_model(name);
-  XSP_TRY(const std::string folder, cache_folder());
-  const std::string path = folder + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
+  XSP_TRY(const std::filesystem::path folder, make_cache_folder("models"));
+  const std::string path = folder.string() + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
                            std::to_string(kBuilderVersion) + ".onnx";
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 &&
@@ -160,8 +140,8 @@ Result<std::string> cached_model_as(const std::string& name,
                          ": name another framework, or a file of the model");
   }
   if (format == formats.begin()) return cached_model(name);
-  XSP_TRY(const std::string cache, cache_folder());
-  const fs::path folder = cache + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
+  XSP_TRY(const fs::path cache, make_cache_folder("models"));
+  const fs::path folder = cache.string() + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
                           std::to_string(kBuilderVersion) + "-" + format->name;
   const std::string path = (folder / (name + format->ending)).string();
   std::error_code error;

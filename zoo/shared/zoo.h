@@ -37,6 +37,7 @@ struct ModelDescription {
   int64_t literature_parameters = 0;
   double literature_gmacs = 0;
   std::string literature;
+  std::string literature_note;  // says why the figures differ by more than rounding
 };
 
 // Returns the models ordered by name. The list is made at the first call, from the graphs alone;

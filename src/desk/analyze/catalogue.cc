@@ -15,7 +15,7 @@ namespace {
 // The words that an analysis may need besides a level.
 const std::vector<std::string> kFacts = {
     "peak",  "counters",      "memory",  "energy",  "layer_energy", "clocks", "training",
-    "steps", "library_calls", "samples", "watched", "requests",     "tokens"};
+    "steps", "library_calls", "samples", "watched", "requests",     "tokens", "loads"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -300,6 +300,8 @@ const std::vector<Unit>& units() {
       {"flops_per_byte", "flops_per_byte"},
       {"bytes_per_s", "bytes_per_s"},
       {"per_s", "per_s"},
+      {"j", "j"},  // joules
+      {"w", "w"},  // watts
       {"ratio", ""},
       {"count", ""},
       {"number", ""},

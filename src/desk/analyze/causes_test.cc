@@ -57,11 +57,12 @@ int64_t whole(const store::Value& value) {
 }
 
 std::vector<SlowPiece> pieces_in_sql(store::Database& database, int64_t how_many) {
+  const Status asked = ask_for(database, {.batch = {}, .periods = how_many});
+  EXPECT_TRUE(asked.ok()) << asked.error().text;
   const Result<store::Table> table =
       query_with_prelude(database,
                          "SELECT process, period_ns, start_ns, end_ns, is_hidden, cause, thread, "
-                         "span_id FROM pieces(NULL, " +
-                             std::to_string(how_many) + ")");
+                         "span_id FROM period_piece");
   EXPECT_TRUE(table.ok()) << table.error().text;
   std::vector<SlowPiece> pieces;
   if (!table.ok()) return pieces;

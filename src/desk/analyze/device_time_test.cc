@@ -103,7 +103,7 @@ TEST_F(DeviceTimes, OfManyInferencesComeFromSome) {
 
 TEST_F(DeviceTimes, AddUpToTheTimesOfAllKernels) {
   const auto own = [&](const std::string& of, const std::string& name) {
-    return number("SELECT device_ns FROM layer_device_times(1) WHERE of = '" + of +
+    return number("SELECT device_ns FROM layer_device_time WHERE of = '" + of +
                   "' AND name IS NOT DISTINCT FROM " + name);
   };
   const double first = mean_ns("'k1'");
@@ -114,8 +114,8 @@ TEST_F(DeviceTimes, AddUpToTheTimesOfAllKernels) {
   EXPECT_NEAR(own("type", "'a'"), first, 1e-6);
   // The kernels overlap for 1000 ns in each inference.
   EXPECT_NEAR(own("all layers", "NULL"), first + second - 1000, 10);
-  EXPECT_NEAR(number("SELECT device_ns FROM model_device_times()"), first + second - 1000, 10);
-  EXPECT_NEAR(number("SELECT sum(part_ns) FROM divided_time(1) WHERE kernel IS NOT NULL"),
+  EXPECT_NEAR(number("SELECT device_ns FROM model_device_time"), first + second - 1000, 10);
+  EXPECT_NEAR(number("SELECT sum(part_ns) FROM divided_time WHERE kernel IS NOT NULL"),
               first + second, 1e-6);
 }
 
@@ -124,7 +124,7 @@ TEST_F(DeviceTimes, SpansAreCloseToThoseOfAllInferences) {
       "SELECT avg(4000 + 10000 + iteration * 31 % 997 + 20000 + iteration * 17 % 499 - 210) "
       "FROM measured_inference WHERE is_typical");
   const double span =
-      number("SELECT span_ns FROM layer_device_times(1) WHERE of = 'own' AND name = 'b'");
+      number("SELECT span_ns FROM layer_device_time WHERE of = 'own' AND name = 'b'");
   EXPECT_NEAR(span / all, 1, 0.01);
 }
 

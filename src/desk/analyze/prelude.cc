@@ -7,6 +7,7 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/embedded.h"
+#include "desk/analyze/prelude_load.h"
 
 namespace xsp::analyze {
 namespace {
@@ -52,6 +53,7 @@ Names names_in(std::string_view sql) {
 struct Definition {
   std::string name;
   bool is_macro = false;
+  bool is_table = false;  // and so holds what the database had when it was made
   std::string_view sql;
   std::vector<size_t> needs;  // places of the definitions that it names, which come before it
 };
@@ -77,6 +79,7 @@ void add_definitions(std::string_view text, std::vector<Definition>* definitions
     one.sql = text.substr(at, end - at);
     const std::string_view title = one.sql.substr(kBegin.size());
     one.is_macro = title.starts_with("MACRO ");
+    one.is_table = title.starts_with("TABLE ");
     const std::string_view name = title.substr(title.find(' ') + 1);
     one.name = name.substr(0, name.find_first_of(" ("));
     one.needs = named_in(*definitions, one.sql);
@@ -115,10 +118,59 @@ Status load(Database& database, const std::set<size_t>& places) {
   return Ok{};
 }
 
+constexpr std::string_view kAskedFor = "asked_for";
+
+// Returns the names of the definitions that build on `asked_for`.
+const std::vector<std::string>& built_on_asked_for() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> built;
+    std::set<size_t> places;
+    for (size_t i = 0; i < all_definitions().size(); ++i) {
+      const Definition& one = all_definitions()[i];
+      const bool builds = std::any_of(one.needs.begin(), one.needs.end(),
+                                      [&](size_t need) { return places.count(need) != 0; });
+      if (one.name != kAskedFor && !builds) continue;
+      places.insert(i);
+      if (one.name != kAskedFor) built.push_back(one.name);
+    }
+    return built;
+  }();
+  return names;
+}
+
 }  // namespace
 
+Status ask_for(Database& database, const AskedFor& asked) {
+  const std::map<std::string, store::Value> values = {
+      {"batch", asked.batch}, {"peaks", asked.peaks}, {"periods", asked.periods}};
+  const std::string row =
+      "SELECT CAST($batch AS INTEGER) AS batch, $peaks AS peaks, "
+      "CAST($periods AS INTEGER) AS periods";
+  std::set<std::string>& loaded = database.loaded();
+  if (loaded.count(std::string(kAskedFor)) != 0) {
+    XSP_TRY(const store::Table same,
+            database.query("SELECT count(*) FROM (FROM asked_for INTERSECT " + row + ")", values));
+    if (std::get<int64_t>(same.rows[0][0]) == 1) return Ok{};
+  }
+  XSP_TRY(const store::Table made,
+          database.query("CREATE OR REPLACE TEMP TABLE asked_for AS " + row, values));
+  (void)made;
+  loaded.insert(std::string(kAskedFor));
+  for (const std::string& name : built_on_asked_for()) loaded.erase(name);
+  return Ok{};
+}
+
+Status load_prelude_for(Database& database, std::string_view sql) {
+  std::set<size_t> places;
+  for (const size_t place : named_in(all_definitions(), sql)) add_with_needs(place, &places);
+  return load(database, places);
+}
+
 void forget_prelude(Database& database) {
-  if (!database.reads_only()) database.loaded().clear();
+  if (database.reads_only()) return;
+  for (const Definition& one : all_definitions()) {
+    if (one.is_table) database.loaded().erase(one.name);
+  }
 }
 
 Status load_prelude(Database& database) {
@@ -130,9 +182,7 @@ Status load_prelude(Database& database) {
 
 Result<store::Table> query_with_prelude(Database& database, std::string_view sql,
                                         const std::map<std::string, store::Value>& parameters) {
-  std::set<size_t> places;
-  for (const size_t place : named_in(all_definitions(), sql)) add_with_needs(place, &places);
-  XSP_CHECK_OK(load(database, places));
+  XSP_CHECK_OK(load_prelude_for(database, sql));
   return database.query(sql, parameters);
 }
 

@@ -23,8 +23,17 @@ Status load_prelude(store::Database& database);
 // writing, call forget_prelude() after each change.
 Result<store::Table> query_with_prelude(store::Database& database, std::string_view sql,
                                         const std::map<std::string, store::Value>& parameters = {});
-// Makes a session of a database that is open for writing load everything anew, because the tables
-// of the prelude hold what the database had when they were made.
+// The subject of the tables that name `asked_for` (analyses/prelude_1_runs.sql).
+struct AskedFor {
+  store::Value batch;  // an integer; NULL: the smallest batch size
+  std::string peaks = "measured";
+  int64_t periods = 100;
+};
+// Sets it for the session. Tables that were made for something else are made anew when a query
+// needs them.
+Status ask_for(store::Database& database, const AskedFor& asked);
+// Makes a session of a database that is open for writing make the tables of the prelude anew,
+// because they hold what the database had when they were made.
 void forget_prelude(store::Database& database);
 
 }  // namespace xsp::analyze

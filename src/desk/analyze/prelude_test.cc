@@ -237,5 +237,27 @@ TEST(PreludeOfAQuery, IsLoadedAnewAfterAChange) {
   EXPECT_GT(runs(), 0);
 }
 
+TEST(PreludeOfAQuery, TablesOfABatchSizeAreMadeAnewForAnother) {
+  Result<Database> database = Database::open(places::build("tests/data/h200_resnet50.xsp"));
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  const auto batches = [&] {
+    const auto table = query_with_prelude(
+        *database, "SELECT count(DISTINCT batch), CAST(min(batch) AS BIGINT) FROM layer_cost");
+    EXPECT_TRUE(table.ok()) << table.error().text;
+    return table.ok() && number(table->rows[0][0]) == 1 ? number(table->rows[0][1]) : -1;
+  };
+  EXPECT_EQ(batches(), 1);  // without being asked, the smallest
+  for (const int64_t batch : {4, 1, 4}) {
+    ASSERT_TRUE(ask_for(*database, {.batch = batch}).ok());
+    EXPECT_EQ(database->loaded().count("layer_cost"), 0u);
+    EXPECT_EQ(database->loaded().count("executed_layer"), 1u);  // holds every batch size
+    EXPECT_EQ(batches(), batch);
+    ASSERT_TRUE(ask_for(*database, {.batch = batch}).ok());
+    EXPECT_EQ(database->loaded().count("layer_cost"), 1u);
+  }
+  ASSERT_TRUE(ask_for(*database, {}).ok());
+  EXPECT_EQ(batches(), 1);
+}
+
 }  // namespace
 }  // namespace xsp::analyze

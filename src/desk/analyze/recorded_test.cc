@@ -65,8 +65,8 @@ std::vector<std::string> names() {
   std::vector<std::string> names;
   if (!catalogue().ok()) return names;
   // The needs that only programs under `xsp run`, or requests of `xsp evaluate`, meet.
-  const std::set<std::string> elsewhere = {"training", "library_calls", "samples", "requests",
-                                           "tokens"};
+  const std::set<std::string> elsewhere = {"training", "library_calls", "samples",
+                                           "requests", "tokens",        "loads"};
   for (const Analysis& analysis : *catalogue()) {
     const bool is_elsewhere =
         std::any_of(analysis.needs.begin(), analysis.needs.end(),
@@ -91,6 +91,46 @@ TEST(RecordedSums, AgreeBetweenAnalyses) {
   ASSERT_GT(flops, 0);
   EXPECT_NEAR(sum_of(*database, "kernels_by_name", "flops") / flops, 1, 1e-6);
   EXPECT_NEAR(sum_of(*database, "counters_by_layer", "flops") / flops, 1, 1e-6);
+}
+
+// The causes come from some of the inferences, but the kernels' time is that of all, however few.
+TEST(RecordedSums, OfCausesAreThoseOfAllInferences) {
+  Result<store::Database> database = recorded();
+  ASSERT_TRUE(database.ok()) << database.error().text;
+  for (const int periods : {1, 2, 100}) {
+    ASSERT_TRUE(ask_for(*database, {.batch = 1, .periods = periods}).ok());
+    const Result<store::Table> table = query_with_prelude(
+        *database,
+        "SELECT (SELECT sum(latency_ns) FROM inference_part), sum(time_ns) FILTER (cause IN "
+        "('compute', 'memory')), (SELECT latency_ns FROM run_latency WHERE run_id = cause_run(1)), "
+        "sum(time_ns) FROM recorded_cause");
+    ASSERT_TRUE(table.ok()) << table.error().text;
+    const auto& row = table->rows[0];
+    EXPECT_GT(number(row[0]), 0);
+    EXPECT_NEAR(number(row[1]) / number(row[0]), 1, 1e-9) << periods;
+    EXPECT_NEAR(number(row[3]) / number(row[2]), 1, 1e-9) << periods;
+  }
+}
+
+// An analysis without a batch size has the same answer whatever the session was asked before.
+TEST(RecordedSums, OfAllBatchSizesDoNotDependOnTheOneAskedBefore) {
+  Result<store::Database> used = recorded();
+  ASSERT_TRUE(used.ok()) << used.error().text;
+  ASSERT_TRUE(catalogue().ok());
+  size_t compared = 0;
+  for (const Analysis& analysis : *catalogue()) {
+    const auto is_batch = [](const Param& param) { return param.name == "batch"; };
+    if (std::any_of(analysis.params.begin(), analysis.params.end(), is_batch)) continue;
+    Result<store::Database> fresh = recorded();
+    ASSERT_TRUE(fresh.ok());
+    ASSERT_TRUE(ask_for(*used, {.batch = 4, .peaks = "attribute", .periods = 1}).ok());
+    const Result<store::Table> after = run(*used, analysis), alone = run(*fresh, analysis);
+    ASSERT_EQ(after.ok(), alone.ok()) << analysis.name;
+    if (!alone.ok()) continue;
+    EXPECT_EQ(after->rows, alone->rows) << analysis.name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 3u);
 }
 
 TEST(RecordedInvariants, Hold) {

@@ -104,26 +104,65 @@ Status check_needs(Database& database, const Analysis& analysis) {
   return Ok{};
 }
 
-// Fails if the parameter `batch` is set and a need of the analysis was not measured at that size.
-Status check_batch(Database& database, const Analysis& analysis,
-                   const std::map<std::string, Value>& bound) {
-  const auto batch = bound.find("batch");
-  if (batch == bound.end() || std::holds_alternative<std::monostate>(batch->second)) return Ok{};
+// Returns the batch sizes at which a need was measured, in their order; none if it has no batch
+// size.
+Result<Table> batches_of(Database& database, const std::string& need) {
+  return query_with_prelude(database, "SELECT CAST(batch AS BIGINT) FROM measured_batches($need)",
+                            {{"need", need}});
+}
+
+// Fails if a need of the analysis was not measured at the batch size.
+Status check_batch(Database& database, const Analysis& analysis, const Value& batch) {
   for (const std::string& need : analysis.needs) {
     if (need == "peak") continue;
-    XSP_TRY(const Table measured,
-            query_with_prelude(database, "SELECT batch FROM measured_batches($need)",
-                               {{"need", need}}));
-    const bool found =
-        std::any_of(measured.rows.begin(), measured.rows.end(),
-                    [&](const auto& row) { return text_of(row[0]) == text_of(batch->second); });
+    XSP_TRY(const Table measured, batches_of(database, need));
+    const bool found = std::any_of(measured.rows.begin(), measured.rows.end(),
+                                   [&](const auto& row) { return row[0] == batch; });
     if (!found) {
-      return not_available("not measured: batch " + text_of(batch->second) + ": " +
+      return not_available("not measured: batch " + text_of(batch) + ": " +
                            (is_level(need) ? "level " + need + " was" : need + " were") +
                            " measured at batch " + join_column(measured));
     }
   }
   return Ok{};
+}
+
+// Returns the smallest batch size at which everything that the analysis needs was measured, and the
+// model, if that was measured at one of them. NULL: there is none. Steps are no measure: a program
+// without a model has no batch size.
+Result<Value> default_batch(Database& database, const Analysis& analysis) {
+  std::vector<std::string> needs = analysis.needs;
+  std::erase_if(needs, [](const auto& need) { return need == "steps" || need == "watched"; });
+  needs.push_back("model");
+  std::optional<std::vector<Value>> common;
+  for (const std::string& need : needs) {
+    XSP_TRY(const Table measured, batches_of(database, need));
+    if (measured.rows.empty()) continue;
+    std::vector<Value> both;
+    for (const auto& row : measured.rows) {
+      if (!common || std::count(common->begin(), common->end(), row[0]) != 0) {
+        both.push_back(row[0]);
+      }
+    }
+    if (!both.empty()) common = std::move(both);
+  }
+  return common ? common->front() : Value();
+}
+
+// Sets the parameter `batch` if it is NULL, and tells the prelude's tables what they are about.
+Status choose_batch(Database& database, const Analysis& analysis,
+                    std::map<std::string, Value>* bound) {
+  const auto batch = bound->find("batch");
+  if (batch == bound->end()) return Ok{};
+  if (std::holds_alternative<std::monostate>(batch->second)) {
+    XSP_TRY(batch->second, default_batch(database, analysis));
+  } else {
+    XSP_CHECK_OK(check_batch(database, analysis, batch->second));
+  }
+  AskedFor asked{.batch = batch->second};
+  const auto peaks = bound->find("peaks");
+  if (peaks != bound->end()) asked.peaks = text_of(peaks->second);
+  return ask_for(database, asked);
 }
 
 // Fills the table `found` with the rows of the analysis's rules, or of the one requested rule.
@@ -223,10 +262,10 @@ Result<std::vector<std::string>> doubts(Database& database, const Analysis& anal
 }
 
 Result<Table> run(Database& database, const Analysis& analysis, const Parameters& parameters) {
-  XSP_TRY(const auto bound, bind(analysis, parameters));
+  XSP_TRY(auto bound, bind(analysis, parameters));
   forget_prelude(database);
   XSP_CHECK_OK(check_needs(database, analysis));
-  XSP_CHECK_OK(check_batch(database, analysis, bound));
+  XSP_CHECK_OK(choose_batch(database, analysis, &bound));
   if (!analysis.rules.empty()) XSP_CHECK_OK(apply_rules(database, analysis, bound));
   return query_with_prelude(database, analysis.sql, bound);
 }

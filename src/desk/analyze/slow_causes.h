@@ -16,7 +16,7 @@ struct SlowPeriod {
   int64_t busy_ns = 0;  // union of the device's raw records in the period
 };
 
-// A row of the macro pieces(). Neighbours that differ only in time are joined.
+// A row of the table period_piece. Neighbours that differ only in time are joined.
 struct SlowPiece {
   int64_t process = 0, period_ns = 0, start_ns = 0, end_ns = 0;
   bool is_hidden = false;

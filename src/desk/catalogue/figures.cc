@@ -293,7 +293,9 @@ void name_facts(compare::Facts* facts) {
   if (facts->count("machine.cpu") != 0 || facts->count("cpu") == 0) return;
   static const std::array kNames = {"architecture",
                                     "clock_source",
+                                    "container",
                                     "container_cpu_limit",
+                                    "container_image",
                                     "container_memory_limit",
                                     "cores_online",
                                     "cpu",

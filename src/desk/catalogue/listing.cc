@@ -1,5 +1,6 @@
 #include "desk/catalogue/listing.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -120,7 +121,7 @@ Listing results() {
           {{"evaluation", "text", "r.evaluation"},
            {"model", "text", "e.model"},
            {"framework", "text", "e.framework"},
-           {"system", "text", "s.name"},
+           {"system", "text", "(SELECT s.name FROM system s WHERE s.fingerprint = e.system)"},
            {"device", "text", "e.device"},
            {"scenario", "text", "e.scenario"},
            {"batch", "count", "e.batch"},
@@ -137,19 +138,24 @@ Listing results() {
            {"started_at", "text", "e.started_at"},
            {"task", "text", "e.task"},
            {"file", "text", "e.file"}},
-          "result r JOIN evaluation e ON r.evaluation = e.id JOIN model m ON e.model = m.id "
-          "JOIN framework f ON e.framework = f.id JOIN system s ON e.system = s.fingerprint",
+          "result r JOIN evaluation e ON r.evaluation = e.id",
           {{"metric", "the figure's name, such as inference.latency", "r.metric = ?"},
-           kModel,
-           kFramework,
-           {"system", "the system's fingerprint or name", "(s.fingerprint = ? OR s.name = ?)"},
+           {kModel.name, kModel.description,
+            "e.model IN (SELECT m.id FROM model m WHERE m.id = ? OR m.name = ?)"},
+           {kFramework.name, kFramework.description,
+            "e.framework IN (SELECT f.id FROM framework f WHERE f.id = ? OR f.name = ?)"},
+           {"system", "the system's fingerprint or name",
+            "e.system IN (SELECT s.fingerprint FROM system s WHERE s.fingerprint = ? OR s.name = "
+            "?)"},
            {"dataset", "the data set's id", "e.dataset = ?"},
            {"scenario", "the scenario", "e.scenario = ?"},
            {"device", "the device, such as cuda:0", "e.device = ?"},
            {"batch", "the batch size", "e.batch = ?", true},
            {"sweep", "the sweep's id", "e.task IN (SELECT t.id FROM task t WHERE t.sweep = ?)"},
            {"evaluation", "the evaluation's id", "r.evaluation = ?"}},
-          "r.metric, r.evaluation"};
+          "r.metric, r.evaluation",
+          "result r",
+          "metric"};
 }
 
 #undef XSP_EVALUATIONS_OF
@@ -217,7 +223,11 @@ Result<ListingPage> list(Catalogue& catalogue, const Listing& listing,
   }
   const std::string from = " FROM " + std::string(listing.from) + where;
   ListingPage page;
-  XSP_TRY(const store::Table count, catalogue.query("SELECT count(*)" + from, cells));
+  const bool is_simple = !listing.counted.empty() &&
+                         std::all_of(given.begin(), given.end(),
+                                     [&](const auto& one) { return one == listing.counted_by; });
+  const std::string counted = is_simple ? " FROM " + std::string(listing.counted) + where : from;
+  XSP_TRY(const store::Table count, catalogue.query("SELECT count(*)" + counted, cells));
   page.total = store::int_of(count.rows[0][0]);
   std::string sql = "SELECT ";
   for (const ListingColumn& column : listing.columns) {

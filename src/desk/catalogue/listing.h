@@ -36,6 +36,10 @@ struct Listing {
   std::string_view from;
   std::vector<ListingFilter> filters;
   std::string_view order;  // of the rows; it is total, so that pages neither overlap nor leave gaps
+  // A table with one row for each of `from`, which counts faster if no filter is given, and the
+  // only one that the filter `counted_by` needs. Empty: there is none.
+  std::string_view counted = {};
+  std::string_view counted_by = {};
 };
 
 // Returns the listings, in the order of the documentation.

@@ -1,7 +1,11 @@
 #include "desk/catalogue/queue.h"
 
+#include <chrono>
+#include <thread>
+
 #include "desk/catalogue/schema.h"
 #include "desk/store/values.h"
+#include "shared/base/hex.h"
 
 namespace xsp::catalogue {
 namespace {
@@ -14,38 +18,16 @@ std::string seconds_text(double seconds) { return std::to_string(static_cast<int
 
 Cells key_of(const Queued& task) { return {task.sweep, task.unit}; }
 
-std::string hex_of(std::string_view bytes) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (const char c : bytes) {
-    const auto byte = static_cast<unsigned char>(c);
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-int digit_of(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-Result<std::string> bytes_of(const std::string& hex) {
-  std::string bytes;
-  bytes.reserve(hex.size() / 2);
-  for (size_t i = 0; i + 1 < hex.size(); i += 2) {
-    const int high = digit_of(hex[i]), low = digit_of(hex[i + 1]);
-    if (high < 0 || low < 0) return corrupt("catalogue: an agent's answer is damaged");
-    bytes += static_cast<char>(high * 16 + low);
-  }
-  return bytes;
-}
-
 }  // namespace
 
-Result<Queue> Queue::open(const std::string& place) {
-  XSP_TRY(std::unique_ptr<Engine> engine, open_engine(place, false));
+Result<Queue> Queue::open(const std::string& place, int patience_s) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s);
+  auto opened = open_engine(place, false);
+  while (!opened.ok() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    opened = open_engine(place, false);
+  }
+  XSP_TRY(std::unique_ptr<Engine> engine, std::move(opened));
   XSP_CHECK_OK(migrate(*engine));
   return Queue(std::move(engine));
 }
@@ -53,6 +35,16 @@ Result<Queue> Queue::open(const std::string& place) {
 Status Queue::run(const std::string& sql, const Cells& cells) {
   const auto done = engine_->query(sql, cells);
   return done.ok() ? Status(Ok{}) : Status(done.error());
+}
+
+Result<store::Table> Queue::read(const std::string& sql, const Cells& cells) {
+  store::Table table;
+  const Status done = write_whole(*engine_, [&]() -> Status {
+    XSP_TRY(table, engine_->query(sql, cells));
+    return Ok{};
+  });
+  if (!done.ok()) return done.error();
+  return table;
 }
 
 Status Queue::put(const Queued& task) {
@@ -88,12 +80,12 @@ Result<QueueState> Queue::look(const Queued& task, std::string* agent) {
 
 Status Queue::fetch(const Queued& task, const std::function<Status(std::string_view)>& take) {
   for (int64_t part = 0;; ++part) {
-    XSP_TRY(const store::Table table,
-            engine_->query("SELECT bytes FROM upload" + kThis + " AND part = $3",
-                           {task.sweep, task.unit, part}));
+    XSP_TRY(const store::Table table, read("SELECT bytes FROM upload" + kThis + " AND part = $3",
+                                           {task.sweep, task.unit, part}));
     if (table.rows.empty()) return remove(task);
-    XSP_TRY(const std::string bytes, bytes_of(store::text_of(table.rows[0][0])));
-    XSP_CHECK_OK(take(bytes));
+    const auto bytes = bytes_of_hex(store::text_of(table.rows[0][0]));
+    if (!bytes) return corrupt("catalogue: an agent's answer is damaged");
+    XSP_CHECK_OK(take(*bytes));
   }
 }
 
@@ -106,8 +98,8 @@ Status Queue::remove(const Queued& task) {
 
 Result<std::vector<AgentRow>> Queue::agents() {
   XSP_TRY(const store::Table table,
-          engine_->query(std::string("SELECT id, offers FROM agent WHERE seen_at > ") +
-                         engine_->now() + " - " + seconds_text(kSilence_s) + " ORDER BY id"));
+          read(std::string("SELECT id, offers FROM agent WHERE seen_at > ") + engine_->now() +
+               " - " + seconds_text(kSilence_s) + " ORDER BY id"));
   std::vector<AgentRow> all;
   for (const auto& row : table.rows) {
     all.push_back({store::text_of(row[0]), store::text_of(row[1])});
@@ -133,6 +125,13 @@ Result<std::optional<Queued>> Queue::lease(const AgentRow& agent,
                                            const std::function<bool(const Queued&)>& fits) {
   std::optional<Queued> leased;
   const Status done = write_whole(*engine_, [&]() -> Status {
+    // A server that ended meanwhile may have kept what it did not confirm.
+    if (leased) {
+      XSP_TRY(const store::Table kept,
+              engine_->query("SELECT 1 FROM queue" + kThis + " AND agent = $3 AND state = 'leased'",
+                             {leased->sweep, leased->unit, agent.name}));
+      if (!kept.rows.empty()) return Ok{};
+    }
     leased.reset();
     const std::string now = engine_->now();
     XSP_TRY(const store::Table table,

@@ -42,8 +42,8 @@ enum class QueueState { kQueued, kLeased, kAnswered, kLost, kGone };
 
 class Queue {
  public:
-  // Opens a catalogue, or makes it.
-  static Result<Queue> open(const std::string& place);
+  // Opens a catalogue, or makes it. Tries for so long where its server does not answer.
+  static Result<Queue> open(const std::string& place, int patience_s = 0);
 
   // For an asker. put() replaces an earlier task of that name, with its answer.
   Status put(const Queued& task);
@@ -69,6 +69,8 @@ class Queue {
  private:
   explicit Queue(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
   Status run(const std::string& sql, const Cells& cells = {});
+  // Reads like a writer, which waits for a server that is started again.
+  Result<store::Table> read(const std::string& sql, const Cells& cells = {});
 
   std::unique_ptr<Engine> engine_;
 };

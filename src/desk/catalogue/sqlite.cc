@@ -18,7 +18,8 @@ constexpr int kRow = 100;
 constexpr int kDone = 101;
 constexpr int kOpenExisting =
     0x2;  // SQLITE_OPEN_READWRITE; of a file that may not be written, reading
-constexpr int kOpenAny = 0x2 | 0x4;  // and SQLITE_OPEN_CREATE
+constexpr int kOpenAny = 0x2 | 0x4;        // and SQLITE_OPEN_CREATE
+constexpr int kOneThreadAtATime = 0x8000;  // SQLITE_OPEN_NOMUTEX: see engine.h
 enum Type { kInteger = 1, kFloat = 2, kText = 3, kBlob = 4, kNull = 5 };
 constexpr int kBusyMs = 60'000;  // the longest wait for other writers
 
@@ -88,7 +89,7 @@ class Sqlite : public Engine {
   Status open(bool is_for_reading) {
     // A reader may write, too: after a writer was killed, the first to open the file rolls the
     // unfinished transaction back.
-    const int flags = is_for_reading ? kOpenExisting : kOpenAny;
+    const int flags = (is_for_reading ? kOpenExisting : kOpenAny) | kOneThreadAtATime;
     if (sqlite_.open(path_.c_str(), &database_, flags, nullptr) != kOk) return problem();
     sqlite_.busy_timeout(database_, kBusyMs);
     // SQLite reads the file with the first statement. This one finds out whether it is a database.
@@ -161,6 +162,7 @@ class Sqlite : public Engine {
     int state = kRow;
     while ((state = sqlite_.step(statement)) == kRow) {
       std::vector<store::Value> row;
+      row.reserve(static_cast<size_t>(columns));
       for (int c = 0; c < columns; ++c) row.push_back(cell(statement, c));
       table.rows.push_back(std::move(row));
     }

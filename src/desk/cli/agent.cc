@@ -40,7 +40,10 @@ Result<sweep::Offer> offer_of(const Options& options, const std::atomic<int>& st
 Status agent(const Options& options) {
   ::signal(SIGXFSZ, SIG_IGN);
   const experiment::Interrupts interrupts;
-  XSP_TRY(catalogue::Queue queue, catalogue::Queue::open(options.place));
+  // An asker is begun in the middle of a sweep, whose server may be starting again.
+  constexpr int kPatience_s = 30;
+  XSP_TRY(catalogue::Queue queue,
+          catalogue::Queue::open(options.place, options.is_asker ? kPatience_s : 0));
   if (options.is_asker) {
     return sweep::ask_agents(queue, 0, 1, options.name, interrupts.count());
   }

@@ -91,7 +91,7 @@ Status rebuild(const Options& options) {
 Status query(const Options& options) {
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
   XSP_TRY(store::Table table, catalogue.query(options.sql));
-  return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
+  return write_stdout(render(answer_sheet(std::move(table)), options.output, terminal_of(1)));
 }
 
 // Returns the subject that a comparison is over, and with `is_same` what both sides share.

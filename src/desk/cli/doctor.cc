@@ -22,10 +22,12 @@
 #include "desk/experiment/capabilities.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/interrupt.h"
+#include "desk/experiment/local.h"
 #include "desk/experiment/monitor.h"
 #include "desk/machine/gpu.h"
 #include "desk/store/apart.h"
 #include "desk/store/database.h"
+#include "shared/base/cache.h"
 #include "shared/base/words.h"
 
 #if defined(__x86_64__)
@@ -39,6 +41,7 @@ namespace fs = std::filesystem;
 
 // The collectors are probed for runs on this device.
 constexpr const char* kGpu = "cuda:0";
+constexpr const char* kToAGpu = "run on a machine with an NVIDIA GPU and its driver";
 
 std::string first_line(const fs::path& path) {
   std::ifstream file(path);
@@ -80,12 +83,11 @@ void add_levels(const machine::Gpu& gpu, const std::vector<experiment::Collector
       findings->push_back(
           {"level", name, kLimited,
            "collector " + other->name + ", in runs on " + other->probe->device + " alone; " + why,
-           ""});
+           gpu.count == 0 ? kToAGpu : "see the collectors below"});
       continue;
     }
     findings->push_back(gpu.count == 0
-                            ? Finding{"level", name, kNotAvailable, why,
-                                      "run on a machine with an NVIDIA GPU and its driver"}
+                            ? Finding{"level", name, kNotAvailable, why, kToAGpu}
                             : not_available("level", name, why, "see the collectors below"));
   }
 }
@@ -99,6 +101,39 @@ Finding framework_finding(const experiment::Framework& framework) {
             ""};
   }
   return not_available("framework", framework.name, framework.probe.error().text, "");
+}
+
+// Lists every framework that xsp knows: those whose adapter is installed, those of the Python
+// environment, and those whose adapter could not be built.
+void add_frameworks(const experiment::Installation& installation,
+                    const std::vector<experiment::Framework>& installed, Findings* findings) {
+  std::map<std::string, Finding> all;
+  for (const experiment::Framework& framework : installed) {
+    all.emplace(framework.name, framework_finding(framework));
+  }
+  for (const auto& [name, reason] : experiment::absent_adapters(installation)) {
+    all.emplace(name, not_available("framework", name, reason, ""));
+  }
+  for (const auto& local : experiment::local_frameworks(installation.adapters)) {
+    const Result<std::string> there = experiment::local_status(local);
+    if (local.opens.empty()) {
+      // The adapter runs any version, and the environment's is what makes models of functions.
+      const auto at = all.find(local.name);
+      if (at == all.end()) continue;
+      at->second.reason += "; FILE.py:FUNCTION: " + (there.ok() ? *there : there.error().text);
+    } else if (there.ok()) {
+      const Finding finding = {"framework", local.name, kAvailable,
+                               *there + ", opens " + joined(local.opens), ""};
+      all.insert_or_assign(local.name, finding);
+    } else {
+      // An installed adapter that works is not worse for the environment's lack of the framework.
+      const auto at = all.find(local.name);
+      if (at != all.end() && at->second.status == kAvailable) continue;
+      all.insert_or_assign(local.name,
+                           not_available("framework", local.name, there.error().text, ""));
+    }
+  }
+  for (auto& [name, finding] : all) findings->push_back(std::move(finding));
 }
 
 Finding collector_finding(const experiment::Collector& collector) {
@@ -116,7 +151,8 @@ Finding collector_finding(const experiment::Collector& collector) {
     reason = "levels " + joined(probe.levels) + (reason.empty() ? "" : "; " + reason);
   }
   if (probe.absent.empty()) return {"collector", collector.name, kAvailable, reason, ""};
-  return {"collector", collector.name, kLimited, reason + "; not " + probe.absent, ""};
+  return {"collector", collector.name, kLimited, reason + "; not " + probe.absent,
+          "see the facilities below"};
 }
 
 // Probes a collector of another kind of device than GPUs for its own kind.
@@ -147,6 +183,17 @@ Finding clock_finding() {
           ""};
 }
 
+// Opens a counter of this process. Returns -1, and errno, where the kernel has or permits none.
+long open_counter(uint32_t type, uint64_t config) {
+  perf_event_attr wanted = {};
+  wanted.size = sizeof wanted;
+  wanted.type = type;
+  wanted.config = config;
+  wanted.exclude_kernel = 1;
+  wanted.exclude_hv = 1;
+  return ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
 Finding perf_finding() {
   const std::string text = first_line("/proc/sys/kernel/perf_event_paranoid");
   if (text.empty()) {
@@ -159,19 +206,25 @@ Finding perf_finding() {
     return {"facility", "processor counters", kNotAvailable, "perf_event_paranoid is " + text,
             "sudo sysctl kernel.perf_event_paranoid=2"};
   }
+  // A virtual machine may hide the counters that its kernel permits.
+  const long file = open_counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+  if (file < 0) {
+    const bool is_absent = errno == ENOENT || errno == ENODEV || errno == EOPNOTSUPP;
+    return {"facility", "processor counters", kNotAvailable,
+            is_absent ? "perf_event_paranoid is " + text +
+                            ", but this processor or virtual machine offers none"
+                      : "the kernel refuses perf_event_open: " + std::string(std::strerror(errno)),
+            is_absent ? "measure on a machine that is not virtual, or let the host pass them on"
+                      : "let a container use perf_event_open"};
+  }
+  ::close(static_cast<int>(file));
   return {"facility", "processor counters", kAvailable, "perf_event_paranoid is " + text, ""};
 }
 
 // Reports whether the kernel samples the registers of running threads, as xsp run asks it to.
 Finding native_stacks_finding() {
 #ifdef __x86_64__
-  perf_event_attr wanted = {};
-  wanted.size = sizeof wanted;
-  wanted.type = PERF_TYPE_SOFTWARE;
-  wanted.config = PERF_COUNT_SW_TASK_CLOCK;
-  wanted.exclude_kernel = 1;
-  wanted.exclude_hv = 1;
-  const long file = ::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  const long file = open_counter(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
   if (file < 0) {
     return {"facility", "native stacks", kLimited,
             "of threads that wait alone, as the kernel refuses perf_event_open: " +
@@ -275,11 +328,10 @@ Finding folder_finding(const std::string& name, const fs::path& folder, const ch
   return {"facility", name, kAvailable, text, ""};
 }
 
-fs::path cache_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "xsp";
-  const char* home = std::getenv("HOME");
-  return fs::path(home != nullptr ? home : "/") / ".cache/xsp";
+Finding cache_finding() {
+  const auto folder = cache_folder();
+  if (folder.ok()) return folder_finding("cache folder", *folder, "XDG_CACHE_HOME");
+  return {"facility", "cache folder", kNotAvailable, folder.error().text, ""};
 }
 
 Finding terminal_finding() {
@@ -308,9 +360,7 @@ Result<Findings> examine() {
     others.push_back(on_its_device(installation, collector, interrupts.count()));
   }
   add_levels(gpu, collectors, others, has_framework, &findings);
-  for (const experiment::Framework& framework : frameworks) {
-    findings.push_back(framework_finding(framework));
-  }
+  add_frameworks(installation, frameworks, &findings);
   for (const experiment::Collector& collector : others) {
     findings.push_back(collector_finding(collector));
   }
@@ -320,7 +370,7 @@ Result<Findings> examine() {
   add_gpu(gpu, facts_of_gpu(installation, collectors, interrupts.count()), &findings);
   findings.push_back(store_finding());
   findings.push_back(confinement_finding());
-  findings.push_back(folder_finding("cache folder", cache_folder(), "XDG_CACHE_HOME"));
+  findings.push_back(cache_finding());
   std::error_code error;
   fs::path scratch = fs::temp_directory_path(error);
   if (error) scratch = "/tmp";

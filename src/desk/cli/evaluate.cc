@@ -9,6 +9,7 @@
 #include "desk/cli/items.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
+#include "desk/cli/replaced.h"
 #include "desk/cli/request.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
@@ -147,6 +148,16 @@ std::string tokens_of(const scenario::Outcome& outcome) {
   return text + cache + curve_of(outcome);
 }
 
+// Returns how busy each instance was: "busy: 71.2 %, 69.8 %".
+std::string busy_of(const scenario::Outcome& outcome) {
+  std::string text;
+  for (const experiment::ResultRow& row : outcome.results) {
+    if (row.metric.rfind(scenario::kBusy, 0) != 0) continue;
+    text += (text.empty() ? "" : ", ") + number_text(100 * *row.value) + " %";
+  }
+  return "busy: " + text + " of the time\n";
+}
+
 // Returns the answer: the rate, the latency and where it went, the batches, the verdict.
 std::string answer_of(const scenario::Outcome& outcome) {
   std::string text;
@@ -174,7 +185,7 @@ std::string answer_of(const scenario::Outcome& outcome) {
     if (row.metric.rfind("batches_of.", 0) != 0) continue;
     sizes += (sizes.empty() ? "" : ", ") + number_text(*row.value) + " of " + row.metric.substr(11);
   }
-  text += "batches: " + sizes + "\n";
+  text += "batches: " + sizes + "\n" + busy_of(outcome);
   if (!outcome.verdict.empty()) text += outcome.verdict + "\n";
   text += tokens_of(outcome);
   if (!outcome.loadgen.empty()) text += outcome.loadgen + "\n";
@@ -192,10 +203,14 @@ std::string scores_of(const predict::Scored& scored) {
 }
 
 // Prints the answer, or for a program the rows of the table `result`.
-Status show(const Options& options, const scenario::Outcome& outcome,
-            const predict::Scored& scored) {
+Status show(const Options& options, const experiment::Request& request,
+            const scenario::Outcome& outcome, const predict::Scored& scored) {
   if (options.format.format == Format::kTable) {
-    return write_stdout(scores_of(scored) + answer_of(outcome));
+    std::string text = scores_of(scored) + answer_of(outcome);
+    for (const auto& [what, reason] : request.plan.not_measured) {
+      if (!options.accuracy) text += "not measured: " + what + ": " + reason + "\n";
+    }
+    return write_stdout(text);
   }
   XSP_TRY(store::Database database, store::Database::open(outcome.experiment.file));
   XSP_TRY(store::Table results, database.query("FROM result"));
@@ -229,7 +244,10 @@ Status evaluate(const Options& options, int& exit_status) {
   }
   XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
+  XSP_TRY(const std::string replaced, replaced_by(options, request));
   request.facts["command"] = command_line();
+  // The requests are the level application, which every run has.
+  request.plan.not_measured.erase("application");
   request.limits.width = 0;  // the load ends after its requests, however wide an interval is
   Result<scenario::Outcome> outcome = failed("");
   predict::Scored scored;
@@ -246,7 +264,7 @@ Status evaluate(const Options& options, int& exit_status) {
                     : scenario::run_scenario(scenario, request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
-  XSP_CHECK_OK(show(options, *outcome, scored));
+  XSP_CHECK_OK(show(options, request, *outcome, scored));
   if (outcome->experiment.misplaced) return *outcome->experiment.misplaced;
   if (outcome->experiment.interrupted) {
     return Error{Code::kInterrupted,
@@ -254,8 +272,8 @@ Status evaluate(const Options& options, int& exit_status) {
   }
   if (!options.quiet) {
     const std::string file = outcome->experiment.file.string();
-    std::fprintf(stderr, "wrote %s\nnext: xsp analyze slow_requests %s\n", file.c_str(),
-                 file.c_str());
+    std::fprintf(stderr, "wrote %s%s\nnext: xsp analyze slow_requests %s\n", file.c_str(),
+                 replaced.c_str(), file.c_str());
   }
   if (!outcome->is_met || !scored.is_met) exit_status = 3;
   return Ok{};
@@ -294,6 +312,11 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->check(CLI::ExistingFile);
   verb->add_option("--bound", options->bound,
                    "What the latency must keep, such as p99=10ms; else exit status 3");
+  verb->add_option("--instances", scenario.instances,
+                   "Instances of the model, each with a thread of its own, that answer from one "
+                   "queue; each uses --threads")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   verb->add_option("--max-batch", scenario.max_batch, "Requests that may be joined into a batch")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
@@ -332,7 +355,7 @@ Status check_options(const Options& options) {
 
 void add_evaluate(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
-  options->levels = "model,layer";
+  options->counters = "none";  // a load counts nothing
   CLI::App* verb = app.add_subcommand(
       "evaluate", "Let a model answer requests under load, or score its answers");
   verb->add_option("MODEL", options->model,
@@ -343,6 +366,9 @@ void add_evaluate(CLI::App& app, int& exit_status) {
   add_accuracy(verb, options);
   verb->add_option("--framework", options->framework, "What runs it: a name of 'xsp doctor'");
   verb->add_option("--device", options->device, "cpu, cuda, cuda:N or opencl");
+  verb->add_option("--levels", options->levels,
+                   "Levels: model,layer,library,api,kernel, or all; else model,layer, and on a GPU "
+                   "api,kernel; each costs one more load");
   verb->add_option("--threads", options->threads, "Threads that a layer may use");
   verb->add_option("--seed", options->seed, "Of the arrival times and of made-up inputs")
       ->capture_default_str();
@@ -354,20 +380,24 @@ void add_evaluate(CLI::App& app, int& exit_status) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
+  add_force(*verb, options->is_forced);
   add_tags(verb, *options);
   verb->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_output_options(*verb, options->format, false);
   verb->footer(
-      "Every figure comes from a run that records only the requests and the model; a second run\n"
-      "records the layers as well, and explains. A request's latency begins at its arrival, even\n"
-      "if nobody looked then. Exit status: 0 the bound is met, or none was given, 1 failed, 2\n"
-      "usage, 3 the bound or an expected score is missed, 4 not available here.\n"
+      "Every figure comes from a run that records only the requests and the model. Each deeper\n"
+      "level of --levels has a further run with the same requests, which explains. A request's\n"
+      "latency begins at its arrival, even if nobody looked then. Exit status: 0 the bound is\n"
+      "met, or none was given, 1 failed, 2 usage, 3 the bound or an expected score is missed, 4\n"
+      "not available here.\n"
       "\n"
       "Examples:\n"
       "  xsp evaluate resnet50 --scenario single\n"
       "  xsp evaluate model.onnx --scenario server --rate 50 --bound p99=100ms\n"
       "  xsp evaluate model.onnx --scenario server --rate 200 --max-batch 8 --max-wait 2ms\n"
+      "  xsp evaluate model.onnx --scenario server --rate 200 --instances 2 --threads 1\n"
       "  xsp evaluate model.onnx --scenario max-rate --bound p99=10ms\n"
+      "  xsp evaluate model.onnx --scenario server --rate 50 --levels all\n"
       "  xsp evaluate fake:layers=1,us=500 --scenario closed --clients 4\n"
       "  xsp evaluate magika --accuracy --data files.tsv --max-batch 8\n"
       "  xsp evaluate magika --scenario server --rate 50 --data files.tsv");

@@ -1,5 +1,6 @@
 #include "desk/cli/items.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -70,6 +71,14 @@ Result<Items> prepare(const std::string& word, std::vector<predict::Item> items,
 Result<bool> has_manifest(const std::string& word) {
   XSP_TRY(const auto found, find_manifest(word));
   return found.has_value();
+}
+
+Result<bool> has_steps(const std::string& word) {
+  XSP_TRY(const auto found, find_manifest(word));
+  const auto steps = [](const manifest::Tensor& one) { return !one.pipeline.steps.empty(); };
+  return found && !found->inputs.empty() &&
+         std::all_of(found->inputs.begin(), found->inputs.end(), steps) &&
+         std::any_of(found->outputs.begin(), found->outputs.end(), steps);
 }
 
 Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items) {

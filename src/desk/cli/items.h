@@ -30,6 +30,9 @@ struct Items {
 
 // Returns whether the word is a model with a manifest, its own or one that is shipped.
 Result<bool> has_manifest(const std::string& word);
+// Returns whether its manifest says by steps how a request becomes each input, and how an answer is
+// made.
+Result<bool> has_steps(const std::string& word);
 // Checks the manifest's steps, and gets the files that they name. `word` names the manifest.
 Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items);
 // The same for the inputs alone: no answers are made of the outputs, which may have other names.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "desk/cli/help.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "desk/store/apart.h"
@@ -76,11 +77,40 @@ std::string help_hint(const CLI::App& app) {
   return ": see " + command + " --help";
 }
 
+// CLI11 prints the largest double as the end of a range that has none.
+std::string readable(const std::string& text) {
+  const size_t range = text.find(" not in range ");
+  if (range == std::string::npos || text.find("e+308]", range) == std::string::npos) return text;
+  return text.substr(0, range) + " is too small";
+}
+
+// Returns the error of words that the verb does not know, with the options that they resemble.
+Error unknown_words(const CLI::App& app, const std::string& said,
+                    const std::vector<std::string>& arguments) {
+  std::vector<std::string> known;
+  for (const CLI::App* verb : app.get_subcommands()) {
+    for (const CLI::Option* option : verb->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  for (const std::string& argument : arguments) {
+    const std::string option = argument.substr(0, argument.find('='));
+    if (argument == "--") break;
+    if (!option.starts_with("--") || said.find(option) == std::string::npos) continue;
+    if (std::find(known.begin(), known.end(), option) != known.end()) continue;
+    return usage("option '" + option +
+                 "': unknown: " + did_you_mean(option, known, "see" + help_hint(app).substr(5)));
+  }
+  return usage(said + help_hint(app));
+}
+
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == store::kApartWord) return store::be_apart();
   open_standard_streams();
   store::read_apart("/proc/self/exe");
   CLI::App app("xsp: an across-stack profiler for machine-learning models", "xsp");
+  // Before the verbs, which inherit it.
+  app.formatter(help_formatter(terminal_of(1).width));
   app.require_subcommand(1);
   app.set_version_flag("--version", XSP_VERSION);
   int exit_status = 0;
@@ -116,8 +146,10 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);  // --help, --version
+  } catch (const CLI::ExtrasError& error) {
+    return report(unknown_words(app, error.what(), {argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {
-    return report(usage(std::string(error.what()) + help_hint(app)));
+    return report(usage(readable(error.what()) + help_hint(app)));
   } catch (const std::exception& error) {
     return report(failed(std::string("xsp: ") + error.what() + ": this is a defect: report it"));
   }

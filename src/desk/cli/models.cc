@@ -78,7 +78,8 @@ std::string list_as_json() {
                     {"outputs", json_of(model.outputs)},
                     {"literature_parameters", model.literature_parameters},
                     {"literature_gmacs", model.literature_gmacs},
-                    {"literature", model.literature}});
+                    {"literature", model.literature},
+                    {"literature_note", model.literature_note}});
   }
   add_manifests(&list);
   return list.dump(1) + "\n";

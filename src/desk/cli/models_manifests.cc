@@ -1,7 +1,10 @@
 #include "desk/cli/models_manifests.h"
 
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "desk/manifest/import.h"
@@ -35,6 +38,46 @@ std::string framework_text(const Manifest& manifest) {
   if (!manifest.framework) return "any";
   const manifest::Framework& framework = *manifest.framework;
   return framework.name + (framework.version.empty() ? "" : " " + framework.version);
+}
+
+// Returns the model's size: of the zoo's own, that of the graph that it builds.
+std::optional<manifest::Size> size_of(const Manifest& manifest) {
+  if (manifest.model.kind != manifest::Source::Kind::kZoo) return manifest.size;
+  const zoo::ModelDescription* built = zoo::find_model(manifest.model.place);
+  if (built == nullptr) return manifest.size;
+  return manifest::Size{built->parameters, built->macs};
+}
+
+std::optional<manifest::Literature> literature_of(const Manifest& manifest) {
+  if (manifest.model.kind != manifest::Source::Kind::kZoo) return manifest.literature;
+  const zoo::ModelDescription* built = zoo::find_model(manifest.model.place);
+  if (built == nullptr) return manifest.literature;
+  return manifest::Literature{built->literature_parameters, built->literature_gmacs,
+                              built->literature, built->literature_note};
+}
+
+// Writes the literature's figures, which models without a published size lack.
+std::string literature_text(const manifest::Literature& literature) {
+  std::vector<std::string> parts;
+  if (literature.parameters > 0) {
+    parts.push_back(std::to_string(literature.parameters) + " parameters");
+  }
+  if (literature.gmacs > 0) parts.push_back(fmt::format("{:.6g} G MACs", literature.gmacs));
+  return joined(parts) + (parts.empty() ? "" : ": ") + literature.source +
+         (literature.note.empty() ? "" : " (" + literature.note + ")");
+}
+
+void add_size(const Manifest& manifest, Json* json) {
+  if (const auto size = size_of(manifest)) {
+    (*json)["parameters"] = size->parameters;
+    if (size->macs > 0) (*json)["macs"] = size->macs;
+  }
+  if (const auto literature = literature_of(manifest)) {
+    (*json)["literature_parameters"] = literature->parameters;
+    (*json)["literature_gmacs"] = literature->gmacs;
+    (*json)["literature"] = literature->source;
+    (*json)["literature_note"] = literature->note;
+  }
 }
 
 void add_facts(const Manifest& manifest, Json* json) {
@@ -84,7 +127,20 @@ std::vector<std::pair<std::string, std::string>> rows_of(const Manifest& manifes
                                                            {"framework", framework_text(manifest)},
                                                            {"model", source_text(manifest.model)},
                                                            {"sha256", manifest.model.sha256}};
+  if (const auto size = size_of(manifest)) {
+    rows.emplace_back("parameters", std::to_string(size->parameters));
+    if (size->macs > 0) {
+      const double giga = static_cast<double>(size->macs) / 1e9;
+      rows.emplace_back("macs", fmt::format("{} at batch 1, {:.4g} G flops of convolutions and "
+                                            "matrix products",
+                                            size->macs, 2 * giga));
+    }
+  }
+  if (const auto literature = literature_of(manifest)) {
+    rows.emplace_back("literature", literature_text(*literature));
+  }
   if (manifest.hardware) rows.emplace_back("device", joined(manifest.hardware->devices));
+  if (!manifest.container.empty()) rows.emplace_back("container", manifest.container);
   for (const manifest::Tensor& input : manifest.inputs) {
     rows.emplace_back("input", tensor_text(input));
   }
@@ -180,7 +236,9 @@ void add_manifests(Json* list) {
       }
       continue;
     }
-    Json model = {{"name", manifest.name}, {"task", manifest.task}};
+    Json model = {
+        {"name", manifest.name}, {"title", manifest.description}, {"task", manifest.task}};
+    add_size(manifest, &model);
     add_facts(manifest, &model);
     list->push_back(std::move(model));
   }
@@ -188,18 +246,25 @@ void add_manifests(Json* list) {
 
 Sheet manifests_sheet() {
   Sheet sheet;
-  for (const char* name : {"name", "version", "task", "framework", "source", "manifest"}) {
-    sheet.columns.push_back({name, "text", ""});
-    sheet.table.columns.push_back({name, "VARCHAR"});
+  sheet.columns = {{"name", "text", ""},      {"version", "text", ""}, {"task", "text", ""},
+                   {"framework", "text", ""}, {"source", "text", ""},  {"parameters", "count", ""},
+                   {"macs", "count", ""},     {"manifest", "text", ""}};
+  for (const analyze::Column& column : sheet.columns) {
+    sheet.table.columns.push_back({column.name, column.unit == "text" ? "VARCHAR" : "BIGINT"});
   }
   for (const manifest::Found& found : manifest::all_manifests()) {
     if (!found.manifest.ok() || is_of_zoo(*found.manifest)) continue;
     const Manifest& manifest = *found.manifest;
+    const auto size = size_of(manifest);
+    const auto cell = [](int64_t count) {
+      return count > 0 ? store::Value(count) : store::Value();
+    };
     sheet.table.rows.push_back({manifest.name, manifest.version, manifest.task,
                                 framework_text(manifest), source_text(manifest.model),
+                                cell(size ? size->parameters : 0), cell(size ? size->macs : 0),
                                 manifest.file});
   }
-  sheet.view.options = {{"columns", "name,version,task,framework,source"}};
+  sheet.view.options = {{"columns", "name,version,task,framework,source,parameters,macs"}};
   return sheet;
 }
 

@@ -50,6 +50,15 @@ Sheet sheet_of(store::Table table) {
   return sheet;
 }
 
+Sheet answer_sheet(store::Table table) {
+  Sheet sheet = sheet_of(std::move(table));
+  sheet.is_answer = true;
+  for (analyze::Column& column : sheet.columns) {
+    if (column.unit != "text") column.unit = kAsIs;
+  }
+  return sheet;
+}
+
 std::string render_csv(const store::Table& table) {
   std::string text;
   for (size_t i = 0; i < table.columns.size(); ++i) {
@@ -91,10 +100,27 @@ std::string render(const Sheet& sheet, const OutputOptions& options, const Termi
   return {};
 }
 
-Status print_analysis(store::Database& database, std::string_view id_or_name,
-                      const analyze::Parameters& parameters, const OutputOptions& options) {
-  XSP_TRY(const analyze::Analysis* analysis, analyze::find(id_or_name));
+namespace {
+
+struct Told {
   Sheet sheet;
+  std::vector<std::string> doubts;
+};
+
+std::string notes_text(const Told& told, const Terminal& terminal) {
+  constexpr size_t kIndent = 6;
+  std::string text;
+  for (const std::string& doubt : told.doubts) {
+    text += wrapped("note: " + doubt, terminal.width, kIndent);
+  }
+  return text;
+}
+
+Result<Told> ask(store::Database& database, std::string_view id_or_name,
+                 const analyze::Parameters& parameters) {
+  XSP_TRY(const analyze::Analysis* analysis, analyze::find(id_or_name));
+  Told told;
+  Sheet& sheet = told.sheet;
   XSP_TRY(sheet.table, analyze::run(database, *analysis, parameters));
   sheet.title = analysis->title;
   sheet.columns = analysis->columns;
@@ -103,16 +129,30 @@ Status print_analysis(store::Database& database, std::string_view id_or_name,
     return failed(analysis->name + ": its header and its result differ: mend analyses/" +
                   analysis->name + ".sql");
   }
-  XSP_TRY(const auto doubts, analyze::doubts(database, *analysis, parameters, sheet.table));
-  std::string notes;
-  for (const std::string& doubt : doubts) notes += "note: " + doubt + "\n";
+  XSP_TRY(told.doubts, analyze::doubts(database, *analysis, parameters, sheet.table));
+  return told;
+}
+
+}  // namespace
+
+Result<std::string> analysis_text(store::Database& database, std::string_view id_or_name,
+                                  const Terminal& terminal) {
+  XSP_TRY(const Told answer, ask(database, id_or_name, {}));
+  return notes_text(answer, terminal) + render(answer.sheet, {}, terminal);
+}
+
+Status print_analysis(store::Database& database, std::string_view id_or_name,
+                      const analyze::Parameters& parameters, const OutputOptions& options) {
+  XSP_TRY(const Told answer, ask(database, id_or_name, parameters));
   // In other formats, another program reads the output, so it has only the table.
   if (options.format == Format::kTable) {
-    XSP_CHECK_OK(write_stdout(notes));
+    XSP_CHECK_OK(write_stdout(notes_text(answer, terminal_of(1))));
   } else {
-    std::fputs(notes.c_str(), stderr);
+    for (const std::string& doubt : answer.doubts) {
+      std::fprintf(stderr, "note: %s\n", doubt.c_str());
+    }
   }
-  return write_stdout(render(sheet, options, terminal_of(1)));
+  return write_stdout(render(answer.sheet, options, terminal_of(1)));
 }
 
 void add_output_options(CLI::App& verb, OutputOptions& options, bool rows) {

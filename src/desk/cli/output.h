@@ -31,6 +31,7 @@ struct OutputOptions {
 // A result, with the known properties of its columns.
 struct Sheet {
   std::string title;                     // empty: none
+  bool is_answer = false;                // to a query: the names are the user's own
   std::vector<analyze::Column> columns;  // one for each column of the table
   store::Table table;
   // Options for drawing it, of the analysis's view "table":
@@ -45,6 +46,9 @@ struct Sheet {
 
 // Makes the sheet of a query without column descriptions: the names' endings give the units.
 Sheet sheet_of(store::Table table);
+// Makes the sheet of what a query in SQL returned: a header is the name that the user gave, and a
+// number is in the unit that the user chose.
+Sheet answer_sheet(store::Table table);
 
 std::string render(const Sheet& sheet, const OutputOptions& options, const Terminal& terminal);
 // Return CSV (RFC 4180, LF) and JSON (an array of objects), in full precision; NULL is empty or
@@ -52,6 +56,9 @@ std::string render(const Sheet& sheet, const OutputOptions& options, const Termi
 std::string render_csv(const store::Table& table);
 std::string render_json(const store::Table& table);
 
+// Returns an analysis as people read it, with its doubts before it.
+Result<std::string> analysis_text(store::Database& database, std::string_view id_or_name,
+                                  const Terminal& terminal);
 // Runs an analysis and prints it on the standard output.
 Status print_analysis(store::Database& database, std::string_view id_or_name,
                       const analyze::Parameters& parameters = {},

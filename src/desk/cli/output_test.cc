@@ -222,5 +222,25 @@ TEST(Output, ScalesKeepWhatMatters) {
   EXPECT_EQ(Scale("number", {1}).text(Value(int64_t{9007199254740993})), "9007199254740993");
 }
 
+TEST(Output, TheHeadersOfAQueryAreTheUsersOwn) {
+  store::Table table;
+  table.columns = {{"stopped_by", "VARCHAR"}, {"d_ns", "BIGINT"}, {"mean_ns", "DOUBLE"}};
+  table.rows = {{std::string("width"), int64_t{12345678901}, 1234567.891},
+                {std::string("time"), int64_t{24000000}, 0.5}};
+  const std::string text = render(answer_sheet(table), {}, plain());
+  EXPECT_EQ(text,
+            "stopped_by         d_ns    mean_ns\n"
+            "width       12345678901  1234567.9\n"
+            "time           24000000        0.5\n");
+}
+
+TEST(Output, NoValueOfAColumnVanishesInItsUnit) {
+  const Scale scale("ns", {3e6, 12e9, 13e9});
+  EXPECT_EQ(scale.label(), "ms");
+  EXPECT_EQ(scale.text(3e6), "3");
+  EXPECT_EQ(scale.text(12e9), "12,000");
+  EXPECT_EQ(Scale("ns", {900, 5e9}).label(), "ms");  // the smallest unit would have too many digits
+}
+
 }  // namespace
 }  // namespace xsp::cli

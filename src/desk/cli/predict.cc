@@ -8,7 +8,9 @@
 #include "desk/cli/items.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
+#include "desk/cli/replaced.h"
 #include "desk/cli/request.h"
+#include "desk/cli/serve_child.h"
 #include "desk/cli/verbs.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/interrupt.h"
@@ -24,6 +26,7 @@ struct Options : RequestOptions {
   int64_t max_batch = 1;
   bool lists_steps = false;
   bool quiet = false;
+  bool no_code = false;
   OutputOptions format;
 };
 
@@ -117,9 +120,14 @@ Status predict(const Options& options) {
   std::vector<predict::Item> files;
   for (const std::string& file : options.files) files.push_back({file, "", ""});
   XSP_TRY(const Items items, prepare_items(options.model, std::move(files)));
+  if (options.no_code) XSP_CHECK_OK(check_no_code(items.manifest));
   XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
   if (options.output.empty()) request.output = items.folder->path() / "answers.xsp";
+  std::string replaced;
+  if (!options.output.empty()) {
+    XSP_TRY(replaced, replaced_by(options, request));
+  }
   request.facts["command"] = command_line();
   scenario::Scenario scenario;
   scenario.max_batch = options.max_batch;
@@ -141,7 +149,7 @@ Status predict(const Options& options) {
       sheet_for(items, table_of(items, answers, options.format.format == Format::kTable));
   XSP_CHECK_OK(write_stdout(render(sheet, format, terminal_of(1))));
   if (!options.output.empty() && !options.quiet) {
-    std::fprintf(stderr, "wrote %s\n", options.output.c_str());
+    std::fprintf(stderr, "wrote %s%s\n", options.output.c_str(), replaced.c_str());
   }
   return Ok{};
 }
@@ -159,6 +167,7 @@ Status obey(const Options& options) {
 void add_predict(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<Options>();
   options->levels = "model";
+  options->counters = "none";
   CLI::App* verb = app.add_subcommand("predict", "Let a model answer files");
   verb->add_option("MODEL", options->model,
                    "A manifest: its name in 'xsp models --list', or its file")
@@ -177,6 +186,8 @@ void add_predict(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_option("-o,--output", options->output,
                    "An .xsp file with each step, and with the model's run; else none");
+  add_force(*verb, options->is_forced);
+  verb->add_flag("--no-code", options->no_code, "Refuse a manifest with a step in Python");
   verb->add_flag("--quiet", options->quiet, "No progress, no notes");
   add_output_options(*verb, options->format, false);
   verb->footer(

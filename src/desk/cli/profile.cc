@@ -1,4 +1,5 @@
 // xsp profile: measures a model at several levels, and writes an .xsp file.
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -8,8 +9,12 @@
 
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
+#include "desk/cli/items.h"
+#include "desk/cli/messages.h"
+#include "desk/cli/model_answer.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
+#include "desk/cli/replaced.h"
 #include "desk/cli/request.h"
 #include "desk/cli/verbs.h"
 #include "desk/experiment/experiment.h"
@@ -23,6 +28,7 @@ namespace {
 
 struct Options : RequestOptions {
   bool quiet = false;
+  bool is_verbose = false;
   OutputOptions format;
 };
 
@@ -138,9 +144,8 @@ std::string inputs_text(const std::vector<experiment::Run>& runs) {
   return {};
 }
 
-// Prints the summary on a terminal: the file's results for the model, and what was not measured.
-Status print_summary(const experiment::Request& request, const experiment::Outcome& outcome) {
-  XSP_TRY(store::Database database, store::Database::open(outcome.file));
+// Prints every table of the summary.
+Status print_tables(store::Database& database, const experiment::Outcome& outcome) {
   bool several_batches = false;
   for (const experiment::Run& run : outcome.runs) {
     several_batches |= run.planned.batch != outcome.runs.front().planned.batch;
@@ -152,15 +157,28 @@ Status print_summary(const experiment::Request& request, const experiment::Outco
     XSP_CHECK_OK(print_analysis(database, name));
     XSP_CHECK_OK(write_stdout("\n"));
   }
+  return Ok{};
+}
+
+// Prints the answer: the file's results for the model, and what was not measured.
+Status print_summary(const Options& options, const experiment::Request& request,
+                     const experiment::Outcome& outcome) {
+  XSP_TRY(store::Database database, store::Database::open(outcome.file));
+  if (options.is_verbose) XSP_CHECK_OK(print_tables(database, outcome));
+  const Terminal terminal = terminal_of(1);
+  XSP_CHECK_OK(write_stdout(model_answer(database, terminal)));
   const std::string inputs = inputs_text(outcome.runs);
-  if (!inputs.empty()) XSP_CHECK_OK(write_stdout("inputs: " + inputs + "\n"));
+  const auto print = [&terminal](const std::string& text) {
+    return write_stdout(wrapped(text, terminal.width, 2));
+  };
+  if (!inputs.empty()) XSP_CHECK_OK(print("inputs: " + inputs));
   for (const auto& [what, reason] : request.plan.not_measured) {
-    XSP_CHECK_OK(write_stdout("not measured: " + what + ": " + reason + "\n"));
+    XSP_CHECK_OK(print("not measured: " + what + ": " + reason));
   }
   for (const experiment::Run& run : outcome.runs) {
     if (!run.ready || run.ready->batch_unknown.empty()) continue;
-    return write_stdout("not measured: batch: " + run.ready->batch_unknown +
-                        ": throughput is that of inferences\n");
+    return print("not measured: batch: " + run.ready->batch_unknown +
+                 ": throughput is that of inferences");
   }
   return Ok{};
 }
@@ -168,25 +186,30 @@ Status print_summary(const experiment::Request& request, const experiment::Outco
 void say(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
 
 // Prints what to do next, with the names of the analyses.
-void say_where(const experiment::Outcome& outcome) {
+void say_where(const experiment::Outcome& outcome, const std::string& replaced) {
   const std::string file = outcome.file.string();
-  say("wrote " + file);
-  say("next: xsp analyze layer_information " + file);
-  say("      xsp analyze --list");
-  say("      xsp query " + file + " \"FROM run\"");
+  say("wrote " + file + replaced);
+  const std::string all = "xsp findings " + file;
+  const Terminal terminal = terminal_of(2);
+  const auto line = [&](const char* begin, const std::string& command, const char* what) {
+    std::fputs(command_lines(terminal, begin, command, all.size(), what).c_str(), stderr);
+  };
+  line("next: ", all, "every finding, and how to check it");
+  line("      ", "xsp report " + file, "a page: timeline, layers, roofline");
+  line("      ", "xsp analyze --list", "what else can be asked");
 }
 
 Status show(const Options& options, const experiment::Request& request,
-            const experiment::Outcome& outcome) {
+            const experiment::Outcome& outcome, const std::string& replaced) {
   Status status = Ok{};
   if (options.format.format == Format::kTable) {
-    status = print_summary(request, outcome);
+    status = print_summary(options, request, outcome);
   } else if (Result<Sheet> sheet = results_sheet(request, outcome); sheet.ok()) {
     status = write_stdout(render(*sheet, options.format, terminal_of(1)));
   } else {
     status = sheet.error();
   }
-  if (!options.quiet) say_where(outcome);
+  if (!options.quiet) say_where(outcome, replaced);
   return status;
 }
 
@@ -214,7 +237,17 @@ Status profile(const Options& options, const std::string& command) {
   const experiment::Interrupts interrupts;
   XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
+  XSP_TRY(const std::string replaced, replaced_by(options, request));
   request.facts["command"] = command;
+  std::unique_ptr<ScratchFolder> steps;
+  if (request.facts.count("manifest.name") > 0 && options.framework.empty()) {
+    XSP_TRY(const bool is_described, has_steps(options.model));
+    if (is_described) {
+      XSP_TRY(Items inputs, prepare_inputs(options.model, {}));
+      request.worker.pipeline = inputs.pipeline;
+      steps = std::move(inputs.folder);
+    }
+  }
   Result<experiment::Outcome> outcome = failed("");
   {
     const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
@@ -225,7 +258,7 @@ Status profile(const Options& options, const std::string& command) {
     outcome = experiment::run_experiment(request, *progress, interrupts.count());
   }
   if (!outcome.ok()) return outcome.error();
-  const Status shown = show(options, request, *outcome);
+  const Status shown = show(options, request, *outcome, replaced);
   // A failed run is more important than a summary that cannot be shown.
   XSP_CHECK_OK(verdict(*outcome));
   return shown;
@@ -234,7 +267,8 @@ Status profile(const Options& options, const std::string& command) {
 // Adds the options of what is measured: the model, the device, the levels.
 void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
   verb->add_option("MODEL", options->model,
-                   "A name of 'xsp models --list', a model's file, a manifest, or fake:DESCRIPTION")
+                   "A name of 'xsp models --list', a model's file, a manifest, FILE.py:FUNCTION, "
+                   "torchvision/NAME, or fake:DESCRIPTION")
       ->type_name("")
       ->required();
   verb->add_option("--framework", options->framework,
@@ -275,7 +309,7 @@ void add_profile(CLI::App& app, int& exit_status) {
                    "counters of kernels are not of it; else 30 for each batch size")
       ->check(CLI::PositiveNumber);
   verb->add_option("--width", options->width_percent,
-                   "Stop when the 95 % interval of the latency is +- this many percent")
+                   "Stop when the 95 % interval of the latency is ± this many percent")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   verb->add_option("--block-time", options->block_time_s,
@@ -283,6 +317,7 @@ void add_profile(CLI::App& app, int& exit_status) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
+  add_force(*verb, options->is_forced);
   verb->add_option("--threads", options->threads, "Threads that a layer may use");
   verb->add_option("--input", options->inputs,
                    "An input's shape, name=1x3x224x224[:dtype], its file, name=@file.npy, or the "
@@ -301,6 +336,8 @@ void add_profile(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_flag("--no-peaks", options->no_peaks, "Do not measure the machine's ceilings");
   verb->add_flag("--quiet", options->quiet, "No progress, no notes");
+  verb->add_flag("-v,--verbose", options->is_verbose,
+                 "All tables of the summary before the answer");
   add_output_options(*verb, options->format, false);
   verb->footer(
       "Every level is measured by a run of its own, in turns with the others, until the 95 %\n"
@@ -325,7 +362,7 @@ void add_profile(CLI::App& app, int& exit_status) {
       "  xsp profile resnet50\n"
       "  xsp profile model.onnx --batch 1,2,4,8 -o sweep.xsp\n"
       "  xsp profile model.pt2 --device cuda --counters roofline,energy --price 3.5\n"
-      "  xsp profile bert-base --input input_ids=1x128:int64 --threads 1\n"
+      "  xsp profile bert_base --input input_ids=1x128:int64 --threads 1\n"
       "  xsp profile loop.onnx --input n==10\n"
       "  xsp profile fake:layers=3,us=500 --max-time 5");
   verb->callback([options, &exit_status] {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "desk/experiment/local.h"
 #include "desk/experiment/model_files.h"
 #include "desk/manifest/resolve.h"
 #include "desk/manifest/semver.h"
@@ -49,16 +50,27 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word) {
   return std::optional(std::move(*found));
 }
 
-Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation) {
+Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
+                            const std::string& wanted) {
   const size_t colon = word.find(':');
   if (colon != std::string::npos) {
     const std::string prefix = word.substr(0, colon);
     for (const std::string& name : experiment::framework_names(installation)) {
-      if (name == prefix) return Model{name, true, word, 0, {}};
+      if (name == prefix) return Model{name, true, word, 0, {}, {}, {}};
     }
+  }
+  const auto locals = experiment::local_frameworks(installation.adapters);
+  if (experiment::is_local_model(locals, word)) {
+    XSP_TRY(experiment::LocalModel made, experiment::make_local_model(locals, word, wanted));
+    // "net.py:build" is named net, and "torchvision/vgg16" vgg16.
+    XSP_TRY(Model model, model_at(fs::path(word).stem().string(), made.file, true));
+    model.framework = std::move(made.framework);
+    model.inputs = std::move(made.inputs);
+    return model;
   }
   XSP_TRY(std::optional<manifest::Manifest> manifest, manifest_of(word));
   if (manifest) {
+    if (!wanted.empty()) manifest->model.framework = wanted;
     const auto say = [](const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); };
     XSP_TRY(const std::string path, manifest::resolve_model(*manifest, say));
     XSP_TRY(Model model, model_at(manifest->name, path, true));
@@ -85,13 +97,16 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
     for (const manifest::Found& found : manifest::all_manifests()) {
       if (found.manifest.ok()) names.push_back(found.manifest->name);
     }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return failed(word + ": cannot be opened: " + why + ": " +
                   did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
   }
   if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
     const fs::path given(path);
     const fs::path folder = given.has_filename() ? given : given.parent_path();
-    return Model{is_known ? word : folder.stem().string(), is_known, folder, bytes_in(folder), {}};
+    return Model{
+        is_known ? word : folder.stem().string(), is_known, folder, bytes_in(folder), {}, {}, {}};
   }
   if (!S_ISREG(facts.st_mode)) {
     return failed(word + ": not a regular file: name a model's file or folder");
@@ -100,6 +115,8 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
                is_known,
                path,
                static_cast<uint64_t>(facts.st_size),
+               {},
+               {},
                {}};
 }
 

@@ -21,14 +21,20 @@ struct Model {
   std::string path;       // path that the adapter opens
   uint64_t bytes = 0;
   std::optional<manifest::Manifest> manifest;  // if the word was a manifest
+  std::string framework;                       // the only one that opens it; empty: any
+  std::vector<std::string> inputs;             // its example inputs, as --input takes them
 };
 
 // Returns the manifest that the word names: its file, or its name, unless a file or a model of the
 // zoo has that name.
 Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 // Resolves the word to a model's file, or to a description from which an adapter builds the model.
-// A manifest, by its file or by its name, stands for the file that it names, which may be fetched.
-Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation);
+// A manifest, by its file or by its name, stands for the file that it names, which may be fetched,
+// or exported. Python code ("net.py:build") stands for the file that its framework makes of it.
+// `wanted` is the framework for which a file is exported or made; empty: the one that the manifest
+// names, or that the code uses.
+Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
+                            const std::string& wanted);
 // Writes a model of the zoo in a format that the framework opens, if it does not open the file that
 // resolve_model found.
 Status fit_zoo_model(const experiment::Probe& framework, Model* model);

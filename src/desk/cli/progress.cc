@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "desk/cli/messages.h"
 #include "desk/cli/terminal.h"
 
 namespace xsp::cli {
@@ -21,10 +22,16 @@ using std::chrono::steady_clock;
 constexpr double kLogSeconds = 15;
 constexpr double kRedrawSeconds = 0.1;
 
-void print_line(const std::string& text) {
-  const std::string line = text + "\n";
+// Further lines of a note or a warning begin below the first word after "note: " or "warning: ".
+constexpr size_t kNoteIndent = 6, kWarningIndent = 9;
+
+void print(const std::string& text) {
   // If standard error fails, there is no place to report that.
-  [[maybe_unused]] const ssize_t written = ::write(2, line.data(), line.size());
+  [[maybe_unused]] const ssize_t written = ::write(2, text.data(), text.size());
+}
+void print_line(const std::string& text) { print(text + "\n"); }
+void print_message(const std::string& text, size_t indent) {
+  print(message_lines(terminal_of(2), text, indent));
 }
 
 std::string seconds_text(double seconds) {
@@ -53,14 +60,25 @@ std::string run_name(const RunProgress& run) {
   return run.levels + (run.batch ? ", batch " + std::to_string(*run.batch) : "");
 }
 
-std::string run_line(const RunProgress& run) {
+std::string latency_so_far(const RunProgress& run) {
+  const std::string interval = interval_text(run.latency_ns);
+  return std::to_string(run.iterations) + (run.iterations == 1 ? " inference, " : " inferences, ") +
+         duration_text(run.latency_ns.mean) + (interval.empty() ? "" : " " + interval);
+}
+
+// A line that has no room for the columns has the run's name and its figure, or its state.
+std::string run_line(const RunProgress& run, size_t width) {
+  constexpr size_t kStateColumn = 28, kLatencyColumn = 44;
   std::string text = run_name(run);
-  text.resize(std::max<size_t>(text.size() + 2, 28), ' ');
+  const std::string name = text + ": ";
+  text.resize(std::max(text.size() + 2, kStateColumn), ' ');
   text += state_text(run.state);
-  if (run.iterations == 0) return text;
-  text.resize(std::max<size_t>(text.size() + 2, 44), ' ');
-  return text + std::to_string(run.iterations) + " inferences, " +
-         duration_text(run.latency_ns.mean) + " " + interval_text(run.latency_ns);
+  if (run.iterations > 0) {
+    text.resize(std::max(text.size() + 2, kLatencyColumn), ' ');
+    text += latency_so_far(run);
+  }
+  if (width_of(text) <= width) return text;
+  return name + (run.iterations > 0 ? latency_so_far(run) : state_text(run.state));
 }
 
 class Quiet : public experiment::Listener {
@@ -68,18 +86,20 @@ class Quiet : public experiment::Listener {
   void step(const std::string&) override {}
   void progress(const Progress&) override {}
   void note(const std::string&) override {}
-  void warn(const std::string& text) override { print_line("warning: " + text); }
+  void warn(const std::string& text) override { print_message("warning: " + text, kWarningIndent); }
 };
 
 class Log : public Quiet {
  public:
   explicit Log(const std::string& subject) { print_line(subject); }
   void step(const std::string& text) override { print_line(text); }
-  void note(const std::string& text) override { print_line("note: " + text); }
+  void note(const std::string& text) override { print_message("note: " + text, kNoteIndent); }
   void progress(const Progress& progress) override {
     if (progress.elapsed_s - logged_s_ < kLogSeconds && progress.elapsed_s >= logged_s_) return;
     logged_s_ = progress.elapsed_s;
-    for (const RunProgress& run : progress.runs) print_line("  " + run_line(run));
+    for (const RunProgress& run : progress.runs) {
+      print_line("  " + run_line(run, terminal_of(2).width - 2));
+    }
   }
 
  private:
@@ -96,24 +116,31 @@ class Live : public experiment::Listener {
 
   void note(const std::string& text) override {
     erase();
-    print_line(styled(terminal_, Style::kFaint, "note: " + text));
+    std::string lines = message_lines(terminal_, "note: " + text, kNoteIndent);
+    lines.pop_back();
+    print_line(styled(terminal_, Style::kFaint, lines));
   }
 
   void warn(const std::string& text) override {
     erase();
-    print_line(styled(terminal_, Style::kBad, "warning: ") + text);
+    const std::string lines = message_lines(terminal_, "warning: " + text, kWarningIndent);
+    print(styled(terminal_, Style::kBad, "warning: ") + lines.substr(kWarningIndent));
   }
 
   void progress(const Progress& progress) override {
     const auto now = steady_clock::now();
     if (lines_ > 1 && std::chrono::duration<double>(now - drawn_).count() < kRedrawSeconds) return;
     drawn_ = now;
-    std::vector<std::string> lines = {headline(
-        "measuring for " + seconds_text(progress.elapsed_s) + " of at most " +
-        seconds_text(progress.bound_s) + ", about " + seconds_text(progress.left_s) + " left")};
+    const std::string bound = seconds_text(progress.bound_s), left = seconds_text(progress.left_s);
+    const std::string full = "measuring for " + seconds_text(progress.elapsed_s) + " of at most " +
+                             bound + ", about " + left + " left";
+    const bool has_room = width_of(subject_ + ": " + full) <= usable_width();
+    std::vector<std::string> lines = {
+        headline(has_room ? full : "about " + left + " of " + bound + " left")};
     for (const RunProgress& run : progress.runs) {
       const std::string line =
-          shortened(terminal_, (run.is_current ? "> " : "  ") + run_line(run), usable_width());
+          shortened(terminal_, (run.is_current ? "> " : "  ") + run_line(run, usable_width() - 2),
+                    usable_width());
       lines.push_back(
           run.state == RunProgress::State::kFailed    ? styled(terminal_, Style::kBad, line)
           : run.state == RunProgress::State::kSettled ? styled(terminal_, Style::kGood, line)
@@ -175,7 +202,7 @@ std::string interval_text(const statistics::Estimate& latency) {
   const auto width = latency.relative_half_width();
   if (!width) return "";
   char text[32];
-  std::snprintf(text, sizeof text, "+-%.*f %%", *width < 0.1 ? 1 : 0, *width * 100);
+  std::snprintf(text, sizeof text, "±%.*f %%", *width < 0.1 ? 1 : 0, *width * 100);
   return text;
 }
 

@@ -17,7 +17,7 @@ struct Options {
 Status query(const Options& options) {
   XSP_TRY(store::Database database, store::Database::open(options.file));
   XSP_TRY(store::Table table, analyze::query_with_prelude(database, options.sql));
-  return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
+  return write_stdout(render(answer_sheet(std::move(table)), options.output, terminal_of(1)));
 }
 
 }  // namespace

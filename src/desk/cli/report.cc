@@ -9,6 +9,7 @@
 #include <system_error>
 #include <vector>
 
+#include "desk/cli/replaced.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "desk/serve/page.h"
@@ -23,6 +24,7 @@ constexpr size_t kFiles = 6;  // the most that the page compares
 struct Options {
   std::vector<std::string> files;
   std::string output;
+  bool is_forced = false;
 };
 
 // Writes beside the path and then renames, so that the report is either complete or missing.
@@ -47,6 +49,10 @@ Status write_report(const Options& options) {
     return usage("report: " + std::to_string(files.size()) + " files: it compares " +
                  std::to_string(kFiles) + " at most: leave some out");
   }
+  fs::path output = options.output;
+  if (output.empty()) output = files[0].filename().replace_extension(".html");
+  XSP_TRY(const std::string replaced,
+          replaced_by({output, Place::Kind::kPage, files, options.is_forced}));
   XSP_TRY(auto library, serve::Library::of_files(files));
   const bool is_terminal = terminal_of(2).is_terminal;
   XSP_TRY(const std::string report,
@@ -54,11 +60,9 @@ Status write_report(const Options& options) {
             if (is_terminal) std::fprintf(stderr, "\rrecording answers %zu/%zu", done, all);
           }));
   if (is_terminal) std::fprintf(stderr, "\r\033[K");
-  fs::path output = options.output;
-  if (output.empty()) output = files[0].filename().replace_extension(".html");
   XSP_CHECK_OK(write_whole(output, report));
-  std::fprintf(stderr, "wrote %s (%.1f MiB)\n", output.c_str(),
-               static_cast<double>(report.size()) / (1 << 20));
+  std::fprintf(stderr, "wrote %s (%.1f MiB)%s\n", output.c_str(),
+               static_cast<double>(report.size()) / (1 << 20), replaced.c_str());
   return Ok{};
 }
 
@@ -72,6 +76,7 @@ void add_report(CLI::App& app, int& exit_status) {
       ->type_name("");
   verb->add_option("-o,--output", options->output, "The HTML file; by default FILE.html, here")
       ->type_name("FILE");
+  add_force(*verb, options->is_forced);
   verb->footer(
       "The file needs nothing but a browser: it opens from disk, offline, and can be mailed.\n"
       "\n"

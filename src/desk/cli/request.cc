@@ -5,9 +5,11 @@
 #include <cstdio>
 
 #include "desk/cli/profile_model.h"
+#include "desk/cli/replaced.h"
 #include "desk/experiment/capabilities.h"
 #include "desk/experiment/plan.h"
 #include "desk/machine/gpu.h"
+#include "desk/machine/machine.h"
 
 namespace xsp::cli {
 namespace {
@@ -78,6 +80,17 @@ Status plan_request(const RequestOptions& options, const experiment::Probe& fram
   return Ok{};
 }
 
+// A model that wants an image runs in no other, where its framework is another one.
+Status check_container(const manifest::Manifest& manifest) {
+  if (manifest.container.empty()) return Ok{};
+  const auto facts = machine::Machine().facts();
+  const auto image = facts.find("container_image");
+  if (image != facts.end() && image->second == manifest.container) return Ok{};
+  return not_available(manifest.place_of("container") + ": the model runs in the image '" +
+                       manifest.container +
+                       "', which this is not: run it with 'xsp sweep', which starts it there");
+}
+
 }  // namespace
 
 Result<experiment::Request> make_request(const RequestOptions& options,
@@ -91,23 +104,27 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   if (!options.device.empty()) {
     XSP_TRY(request.worker.device, experiment::parse_device(options.device));
   }
-  XSP_TRY(Model model, resolve_model(options.model, installation));
-  const bool names_framework =
-      options.framework.empty() && model.manifest && model.manifest->framework.has_value();
+  XSP_TRY(Model model, resolve_model(options.model, installation, options.framework));
+  if (model.manifest) XSP_CHECK_OK(check_container(*model.manifest));
+  std::string name = options.framework.empty() ? model.framework : options.framework;
+  if (name.empty() && model.manifest && model.manifest->framework) {
+    name = model.manifest->framework->name;
+  }
   XSP_TRY(const experiment::Framework framework,
-          experiment::choose_framework(
-              installation, names_framework ? model.manifest->framework->name : options.framework,
-              model.path, stop));
+          experiment::choose_framework(installation, name, model.path, stop));
   XSP_CHECK_OK(check_framework(model, *framework.probe));
   XSP_CHECK_OK(fit_zoo_model(*framework.probe, &model));
   add_second_file(*framework.probe, &model);
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;
   request.worker.adapter = framework.adapter;
+  request.worker.rest = framework.probe->rest;
   request.worker.model = model.path;
   request.worker.threads = options.threads;
   request.worker.seed = options.seed;
-  request.worker.inputs = options.inputs;
+  // Example inputs have one batch size, and the user's own come first.
+  request.worker.inputs =
+      options.inputs.empty() && options.batch.empty() ? model.inputs : options.inputs;
   request.worker.replay = options.replay;
   request.worker.reuse = options.reuse;
   request.worker_limits.answer_s = options.timeout_s;
@@ -131,6 +148,18 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   if (options.price > 0) request.facts["gpu.price_per_hour"] = number_text(options.price);
   XSP_CHECK_OK(note_tags(options.tags, &request.facts));
   return request;
+}
+
+Result<std::string> replaced_by(const RequestOptions& options, const experiment::Request& request) {
+  Place place;
+  place.output = request.output;
+  place.inputs = {options.model, request.worker.model};
+  place.is_forced = options.is_forced;
+  for (const std::string& input : options.inputs) {  // name=@file.npy
+    const size_t at = input.find("=@");
+    if (at != std::string::npos) place.inputs.emplace_back(input.substr(at + 2));
+  }
+  return replaced_by(place);
 }
 
 void add_tags(CLI::App* verb, RequestOptions& options) {

@@ -43,12 +43,16 @@ struct RequestOptions {
   double price = 0;  // for an hour of the GPU, in any currency; 0: not given
   bool no_peaks = false;
   std::vector<std::string> tags;  // KEY=VALUE
+  bool is_forced = false;         // the output may replace a file that xsp did not write
 };
 
 // Finds the model, the framework and the device, and plans the runs.
 Result<experiment::Request> make_request(const RequestOptions& options,
                                          const experiment::Installation& installation,
                                          const std::atomic<int>& stop);
+
+// Returns what the request's output will replace, as replaced_by() does.
+Result<std::string> replaced_by(const RequestOptions& options, const experiment::Request& request);
 
 // Adds the option --tag to a verb. `options` must outlive it.
 void add_tags(CLI::App* verb, RequestOptions& options);

@@ -13,6 +13,9 @@
 #include <optional>
 
 #include "desk/cli/answer.h"
+#include "desk/cli/messages.h"
+#include "desk/cli/output.h"
+#include "desk/cli/replaced.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "desk/experiment/frameworks.h"
@@ -48,7 +51,9 @@ struct Options {
   uint64_t bytes_max = 0;  // limit on the traces; 0: the default
   uint32_t stacks_hz = 200;
   bool has_stacks = true;
+  bool is_forced = false;
   bool quiet = false;
+  bool is_verbose = false;
   bool progress = false;
   std::vector<std::string> command;
 };
@@ -115,7 +120,10 @@ Result<watch::Schedule> schedule_of(const Options& options) {
                ": not a range of steps: write N:M, N: or :M, counted from 0, M left out");
 }
 
-void say(const std::string& line) { std::fprintf(stderr, "xsp: %s\n", line.c_str()); }
+void say(const std::string& line) {
+  constexpr size_t kIndent = 5;  // below the first word after "xsp: "
+  std::fputs(message_lines(terminal_of(2), "xsp: " + line, kIndent).c_str(), stderr);
+}
 
 // A line on the terminal that the next one overwrites. Output of the program may share the line.
 class ProgressLine {
@@ -145,21 +153,41 @@ class ProgressLine {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-void tell(const watch::AttachOutcome& outcome, const fs::path& output) {
+// Prints the tables behind the answer. The standard output is the program's own.
+void tell_tables(store::Database& database, bool has_steps) {
+  const std::vector<std::string> of_steps = {"time_of_step", "time_by_level", "hotspots"};
+  const std::vector<std::string> of_all = {"functions", "hotspots"};
+  for (const std::string& name : has_steps ? of_steps : of_all) {
+    const Result<std::string> text = analysis_text(database, name, terminal_of(2));
+    if (text.ok()) std::fprintf(stderr, "\n%s", text->c_str());
+  }
+}
+
+void tell(const watch::AttachOutcome& outcome, const fs::path& output, const std::string& replaced,
+          bool is_verbose) {
   for (const std::string& note : outcome.notes) say(note);
   if (outcome.processes == 0) return;
   const std::string lost =
       outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);
-  say(fmt::format("wrote {}: {} spans of {} process{}{}", output.string(), outcome.spans,
-                  outcome.processes, outcome.processes == 1 ? "" : "es", lost));
+  say(fmt::format("wrote {}{}: {} spans of {} process{}{}", output.string(), replaced,
+                  outcome.spans, outcome.processes, outcome.processes == 1 ? "" : "es", lost));
   Result<store::Database> database = store::Database::open(output);
   const Answer answer = database.ok() ? answer_of(*database, terminal_of(2)) : Answer();
+  if (database.ok() && is_verbose) tell_tables(*database, answer.has_steps);
   std::fputs(answer.text.c_str(), stderr);
   const char* const next = answer.has_steps      ? "findings"
                            : answer.text.empty() ? "analyze hotspots"
                                                  : "analyze flame_graph";
-  say(fmt::format("next: xsp {} {}", next, output.string()));
-  say(fmt::format("      xsp report {}", output.string()));
+  const std::string first = fmt::format("xsp {} {}", next, output.string());
+  const char* const what = answer.has_steps      ? "every finding, and how to check it"
+                           : answer.text.empty() ? "what took the time, by name"
+                                                 : "the functions and lines, as stacks";
+  const Terminal terminal = terminal_of(2);
+  const auto line = [&](const char* begin, const std::string& command, const char* does) {
+    std::fputs(command_lines(terminal, begin, command, first.size(), does).c_str(), stderr);
+  };
+  line("xsp: next: ", first, what);
+  line("           ", "xsp report " + output.string(), "a page: timeline, causes, flame graph");
 }
 
 // Returns the command's exit status, or 128 + the signal that ended it. Returns our own only if the
@@ -178,6 +206,9 @@ Result<int> run(const Options& options) {
   request.trace_bytes_max = options.bytes_max;
   const std::string subject = subject_of(options.command);
   request.output = options.output.empty() ? fs::path(subject + ".xsp") : fs::path(options.output);
+  const std::vector<fs::path> words(options.command.begin(), options.command.end());
+  XSP_TRY(const std::string replaced,
+          replaced_by({request.output, Place::Kind::kEvaluation, words, options.is_forced}));
   request.facts = {{"model", subject},
                    {"command", joined(options.command, " ")},
                    {"xsp_version", XSP_VERSION},
@@ -197,7 +228,7 @@ Result<int> run(const Options& options) {
   }
   const auto outcome = watch::attach(request, installation, &wait_status);
   line.reset();
-  if (outcome.ok() && !options.quiet) tell(*outcome, request.output);
+  if (outcome.ok() && !options.quiet) tell(*outcome, request.output, replaced, options.is_verbose);
   if (wait_status == -1) return outcome.error();
   // The command has run, so its exit status counts even if its trace could not be used.
   if (!outcome.ok()) report(outcome.error());
@@ -251,6 +282,7 @@ void add_run(CLI::App& app, int& exit_status) {
                    "Levels: application,model,layer,library,api,kernel, or all")
       ->capture_default_str();
   verb->add_option("-o,--output", options->output, "The .xsp file; else the script's name, here");
+  add_force(*verb, options->is_forced);
   CLI::Option* leveled =
       verb->add_flag(
               "--leveled{runs}", options->leveled,
@@ -288,6 +320,8 @@ void add_run(CLI::App& app, int& exit_status) {
   verb->add_flag("--progress", options->progress,
                  "On a terminal: a line with time, steps and the size of the traces, every second");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
+  verb->add_flag("-v,--verbose", options->is_verbose,
+                 "Also print the tables behind the answer: a step's time, by level, by name");
   verb->add_option("COMMAND", options->command, "The command and its arguments")
       ->required()
       ->type_name("");

@@ -1,48 +1,41 @@
 #include "desk/cli/serve_predict.h"
 
 #include <algorithm>
-#include <fstream>
 
+#include "desk/cli/serve_child.h"
 #include "desk/manifest/shipped.h"
 #include "desk/sweep/child.h"
+#include "desk/sweep/question.h"
 #include "shared/base/scratch.h"
-#include "shared/base/text.h"
 
 namespace xsp::cli {
 namespace {
 
 constexpr double kSeconds = 60;
 constexpr size_t kAnswerBytes = size_t{8} << 20;
-constexpr size_t kReasonBytes = 500;
 
-// Code of a manifest runs with the server's rights, so a request from the network starts none.
-Status check_steps(const manifest::Manifest& manifest) {
-  for (const auto* side : {&manifest.inputs, &manifest.outputs}) {
-    for (const manifest::Tensor& tensor : *side) {
-      for (const manifest::Step& step : tensor.pipeline.steps) {
-        if (!step.name.starts_with("python")) continue;
-        return usage(manifest.name +
-                     ": it has a step in Python, which is not run over HTTP: " + "use xsp predict");
-      }
-    }
-  }
-  return Ok{};
+Result<std::string> predict_elsewhere(const serve::PredictionJob& job, const Elsewhere& elsewhere,
+                                      const std::string& framework, const std::atomic<int>& stop) {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const sweep::Through through = {
+      elsewhere.executor.through(elsewhere.settings, program, job.system), job.system};
+  auto answer =
+      sweep::ask_model({job.model, framework, job.input, job.output}, through, kSeconds, stop);
+  if (!answer.ok()) return failed(job.model + " on " + job.system + ": " + answer.error().text);
+  return answer;
 }
 
-// Returns the last error that the program printed.
-std::string reason_of(const std::filesystem::path& log) {
-  std::ifstream file(log);
-  std::string reason;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("error: ")) reason = line.substr(7, kReasonBytes);
-  }
-  uint64_t replaced = 0;
-  return keep_text(reason, replaced);
-}
-
-Result<std::string> predict(const serve::PredictionJob& job, const std::atomic<int>& stop) {
+Result<std::string> predict(const serve::PredictionJob& job,
+                            const std::optional<Elsewhere>& elsewhere,
+                            const std::atomic<int>& stop) {
   XSP_TRY(const manifest::Manifest manifest, manifest::find_manifest(job.model));
-  XSP_CHECK_OK(check_steps(manifest));
+  XSP_CHECK_OK(check_no_code(manifest));
+  if (!job.system.empty()) {
+    if (!elsewhere) return usage("system '" + job.system + "': no other machine is known");
+    return predict_elsewhere(job, *elsewhere, manifest.framework ? manifest.framework->name : "",
+                             stop);
+  }
   XSP_TRY(const auto scratch, ScratchFolder::create());
   std::string answer;
   bool is_too_long = false;
@@ -80,14 +73,21 @@ std::vector<serve::PredictionModel> prediction_models() {
                          std::any_of(one.inputs.begin(), one.inputs.end(), has_steps) &&
                          std::any_of(one.outputs.begin(), one.outputs.end(), has_steps);
     const bool is_listed = !models.empty() && models.back().name == one.name;
-    if (!answers || is_listed || !check_steps(one).ok()) continue;
+    if (!answers || is_listed || !check_no_code(one).ok()) continue;
     models.push_back({one.name, one.version, one.task, one.inputs[0].pipeline.from});
   }
   return models;
 }
 
-serve::Predict make_predict(const std::atomic<int>& stop) {
-  return [&stop](const serve::PredictionJob& job) { return predict(job, stop); };
+serve::Predict make_predict(const std::atomic<int>& stop, std::optional<Elsewhere> elsewhere) {
+  return [&stop, elsewhere = std::move(elsewhere)](const serve::PredictionJob& job) {
+    return predict(job, elsewhere, stop);
+  };
+}
+
+serve::PredictionSystems make_systems(Elsewhere elsewhere) {
+  return
+      [elsewhere = std::move(elsewhere)] { return elsewhere.executor.systems(elsewhere.settings); };
 }
 
 }  // namespace xsp::cli

@@ -107,7 +107,7 @@ void fill(const Sheet& sheet, const Page& page, size_t index, double largest_bes
     }
     return;
   }
-  column->label = label_of_name(about.name, about.unit);
+  column->label = sheet.is_answer ? about.name : label_of_name(about.name, about.unit);
   std::vector<double> numbers;
   for (const size_t row : page.rows) numbers.push_back(number_at(sheet, row, index));
   const Scale scale(about.unit, numbers, largest_beside);

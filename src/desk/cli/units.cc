@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "desk/analyze/ask.h"
 #include "desk/analyze/catalogue.h"
 
 namespace xsp::cli {
@@ -27,6 +28,8 @@ const std::vector<Step>& steps_of(std::string_view unit) {
       {1, "B/s"}, {1e6, "MB/s"}, {1e9, "GB/s"}, {1e12, "TB/s"}};
   static const std::vector<Step> flops_per_byte = {{1, "flop/B"}};
   static const std::vector<Step> per_s = {{1, "/s"}};
+  static const std::vector<Step> joules = {{1e-6, "uJ"}, {1e-3, "mJ"}, {1, "J"}, {1e3, "kJ"}};
+  static const std::vector<Step> watts = {{1, "W"}};
   static const std::vector<Step> pct = {{1, "%"}};
   static const std::vector<Step> none = {{1, ""}};
   if (unit == "ns") return time;
@@ -36,6 +39,8 @@ const std::vector<Step>& steps_of(std::string_view unit) {
   if (unit == "bytes_per_s") return bytes_per_s;
   if (unit == "flops_per_byte") return flops_per_byte;
   if (unit == "per_s") return per_s;
+  if (unit == "j") return joules;
+  if (unit == "w") return watts;
   if (unit == "pct") return pct;
   return none;
 }
@@ -53,6 +58,11 @@ Step step_for(std::string_view unit, double value) {
 // A column takes the scale of its neighbours if its largest value is at least this fraction of that
 // unit.
 constexpr double kSharedScaleMin = 0.01;
+
+// A unit's value below this loses the digits that tell it from another.
+constexpr double kShownMin = 0.01;
+// No value of a column has more digits before its point.
+constexpr double kShownMax = 1e6;
 
 // Larger nanosecond values are moments of UNIX time, not durations.
 constexpr double kMomentMin = 1e16;
@@ -83,6 +93,13 @@ Scale::Scale(std::string_view unit, const std::vector<double>& values, double la
   const bool is_integral = std::all_of(sizes.begin(), sizes.end(), [](double value) {
     return value == std::floor(value) && value < 1e15;
   });
+  if (unit == kAsIs) {
+    // Six digits of the middle value, and no exponent where digits serve.
+    plain_ = is_integral || largest >= 1e15 || sizes.front() < 1e-9;
+    const double middle = sizes.empty() ? 1 : sizes[sizes.size() / 2];
+    decimals_ = std::clamp(5 - static_cast<int>(std::floor(std::log10(middle))), 1, 12);
+    return;
+  }
   if (unit == "number" || unit == "count" || (unit == "ns" && largest >= kMomentMin)) {
     plain_ = !is_integral || unit != "count";
     groups_ = unit == "count";
@@ -90,7 +107,14 @@ Scale::Scale(std::string_view unit, const std::vector<double>& values, double la
   }
   const Step shared = step_for(unit, std::max(largest, largest_beside));
   const bool is_shared = largest >= kSharedScaleMin * shared.factor;
-  const Step step = is_shared ? shared : step_for(unit, largest);
+  Step step = is_shared ? shared : step_for(unit, largest);
+  const std::vector<Step>& steps = steps_of(unit);
+  for (size_t i = steps.size(); i-- > 1;) {
+    if (steps[i].factor != step.factor) continue;
+    const bool vanishes = !sizes.empty() && sizes.front() < kShownMin * step.factor;
+    if (!vanishes || largest >= kShownMax * steps[i - 1].factor) break;
+    step = steps[i - 1];
+  }
   factor_ = step.factor;
   label_ = step.label;
   groups_ = true;
@@ -148,16 +172,7 @@ std::string raw_text(const store::Value& value) {
 }
 
 std::string unit_of_name(std::string_view name, bool is_number) {
-  if (!is_number) return "text";
-  std::string_view best;
-  size_t longest = 0;
-  for (const analyze::Unit& unit : analyze::units()) {
-    if (unit.suffix.size() > longest && unit.ends(name)) {
-      best = unit.name;
-      longest = unit.suffix.size();
-    }
-  }
-  return longest == 0 ? "number" : std::string(best);
+  return analyze::unit_of_name(name, is_number);
 }
 
 std::string label_of_name(std::string_view name, std::string_view unit) {

@@ -10,13 +10,17 @@
 
 namespace xsp::cli {
 
+// The unit of numbers that are neither scaled nor rounded to few digits: those of a user's query.
+inline constexpr const char* kAsIs = "as is";
+
 // The scale and the number of decimals of a whole column. They are chosen from its values, so that
 // the column is easy to compare: 0.021, 12.403 ms.
 class Scale {
  public:
   // `unit` is one of analyze::units(); an unknown one counts as "number". Columns of one unit that
   // are compared with each other share the scale of `largest_beside`, the largest value of them
-  // all, unless this column is far below it.
+  // all, unless this column is far below it. A column whose smallest value would vanish in the unit
+  // of its largest takes a smaller one.
   Scale(std::string_view unit, const std::vector<double>& values, double largest_beside = 0);
 
   const std::string& label() const { return label_; }  // "ms"; may be empty

@@ -329,8 +329,7 @@ TEST(Compare, ALatencyThatIsNotSettledIsCalledSo) {
   must(a, "UPDATE run SET stopped_by = 'time' WHERE run_id = 1");
   const Compared model("model", {&a, &a, &a});
   ASSERT_EQ(model.all().warnings.size(), 4u);
-  EXPECT_EQ(model.all().warnings[0].substr(0, 46),
-            "A, batch 1: not settled: stopped by time at +-");
+  EXPECT_EQ(model.all().warnings[0].substr(0, 46), "A, batch 1: not settled: stopped by time at ±");
   must(a, "UPDATE run SET stopped_by = 'interval' WHERE run_id = 1");
   EXPECT_EQ(Compared("model", {&a, &a}).all().warnings.size(), 1u);
 }

@@ -20,14 +20,14 @@ using store::Table;
 using store::Value;
 
 // Returns one row for each batch size. If each block is a process of its own, the interval includes
-// the spread between processes. If the program's step is the model's time (model_times), it is
+// the spread between processes. If the program's step is the model's time (model_time), it is
 // used, in twenty consecutive parts.
 const char* const kLatencySql = R"(
   WITH place AS (
     SELECT run_id, count(DISTINCT process) AS processes, count(DISTINCT block) AS blocks,
       count(DISTINCT (block, process)) AS pairs
     FROM measured_inference GROUP BY run_id),
-  early AS (SELECT * FROM model_times() WHERE step_ns IS NOT NULL)
+  early AS (SELECT * FROM model_time WHERE step_ns IS NOT NULL)
   SELECT CAST(batch AS BIGINT), CAST(coalesce(steps, inferences) AS BIGINT),
     coalesce(step_ns, latency_ns), CASE WHEN step_ns IS NULL THEN low_ns ELSE step_ns - half_ns END,
     CASE WHEN step_ns IS NULL THEN high_ns ELSE step_ns + half_ns END,
@@ -40,7 +40,7 @@ const char* const kLatencySql = R"(
   FROM model_latency m JOIN place p USING (run_id) LEFT JOIN early USING (batch))";
 
 const char* const kResidualsSql = R"(
-  WITH early AS MATERIALIZED (SELECT * FROM model_times() WHERE step_ns IS NOT NULL),
+  WITH early AS MATERIALIZED (SELECT * FROM model_time WHERE step_ns IS NOT NULL),
   step AS (
     SELECT batch, unnest(in_order) AS value, unnest(range(len(in_order))) AS place,
       len(in_order) AS n, step_ns
@@ -301,7 +301,7 @@ std::string ratio_not_settled(const Model& first, const Measured& a, const Measu
   if (!ratio || !ratio->interval || !first.width_pct) return "";
   const double width = std::log(ratio->interval->high / ratio->interval->low) / 2;
   if (100 * width <= *first.width_pct) return "";
-  return "not settled: the ratio to A is known to within +-" + percent(width) + ", " +
+  return "not settled: the ratio to A is known to within ±" + percent(width) + ", " +
          percent(*first.width_pct / 100) + " was wanted";
 }
 

@@ -20,7 +20,7 @@ const char* const kLayersSql = R"(
     coalesce(array_to_string(s.source_layers, chr(31)), ''),
     CAST(coalesce(elements(l.outputs[1]), 0) AS DOUBLE), CAST(l.self_ns AS DOUBLE),
     CAST(l.flops AS DOUBLE), CAST(l.bytes AS DOUBLE)
-  FROM layer_costs(CAST($batch AS INTEGER)) l
+  FROM layer_cost l
     LEFT JOIN layer_shapes(CAST($batch AS INTEGER)) s USING (site_id)
   ORDER BY l.ordinal, l.site_id)";
 
@@ -59,6 +59,7 @@ Status use_kernel_time(Database& database, int64_t batch, std::vector<LayerCost>
 }  // namespace
 
 Result<std::vector<LayerCost>> layers_of(Database& database, int64_t batch, bool device) {
+  XSP_CHECK_OK(analyze::ask_for(database, {.batch = batch}));
   XSP_TRY(const Table table, analyze::query_with_prelude(database, kLayersSql, {{"batch", batch}}));
   std::vector<LayerCost> layers;
   for (const auto& row : table.rows) {

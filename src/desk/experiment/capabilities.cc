@@ -47,7 +47,10 @@ std::string default_device(const Probe& framework, const machine::Gpu& gpu,
 
 Status check_device(const std::string& device, const machine::Gpu& gpu) {
   if (kind_of(device) != "cuda") return Ok{};  // the adapter knows the other devices
-  if (gpu.count == 0) return not_available("--device " + device + ": " + gpu.reason);
+  if (gpu.count == 0) {
+    return not_available("--device " + device + ": " + gpu.reason +
+                         ": leave --device out to measure on the CPU");
+  }
   const size_t colon = device.find(':');
   if (std::stoul(device.substr(colon + 1)) < static_cast<unsigned long>(gpu.count)) return Ok{};
   return not_available("--device " + device + ": there is no such GPU: the last one is cuda:" +

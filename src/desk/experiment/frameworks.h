@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "desk/experiment/worker.h"
@@ -31,6 +32,9 @@ struct Framework {
 
 // Returns the adapters' names, in order.
 std::vector<std::string> framework_names(const Installation& installation);
+using Absent = std::pair<std::string, std::string>;  // an adapter's name, and `why: what to do`
+// Returns the adapters that this installation lacks. The build leaves a file NAME.absent of each.
+std::vector<Absent> absent_adapters(const Installation& installation);
 // Probes these adapters, each in its own process.
 std::vector<Framework> probe_frameworks(const Installation& installation,
                                         const std::vector<std::string>& names,

@@ -152,6 +152,7 @@ Result<Fields> Worker::ask(const std::string& command, const std::string& wanted
 Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, WorkerLimits limits,
                                               const std::atomic<int>& stop) {
   std::unique_ptr<Worker> worker(new Worker(limits, stop));
+  worker->rest_ = options.rest;
   XSP_TRY(worker->process_, Process::start(command_line(options), preload_of(options)));
   XSP_TRY(const Fields fields, worker->answer("ready", limits.answer_s));
   if (fields.size() < 5) return worker->fail(not_understood(fields[0]));
@@ -287,7 +288,8 @@ void Worker::settle() {
   }
   never_rests_ = true;
   notes_.push_back(
-      "its threads do not come to rest between runs, and disturb the runs of the other levels");
+      "its threads do not come to rest between runs, and disturb the runs of the other levels: " +
+      (rest_.empty() ? "--threads 1 has none of them" : rest_ + " lets them sleep"));
 }
 
 Status Worker::finish() {
@@ -334,13 +336,14 @@ Result<Probe> probe_adapter(const std::filesystem::path& program,
                             const std::filesystem::path& adapter, WorkerLimits limits,
                             const std::atomic<int>& stop) {
   XSP_TRY(const Fields fields,
-          ask_plugin({program, "--adapter", adapter, "--probe"}, "probe", 7, limits, stop));
+          ask_plugin({program, "--adapter", adapter, "--probe"}, "probe", 8, limits, stop));
   return Probe{fields[1],
                fields[2],
                fields[3],
                split(fields[4], ','),
                split(fields[5], ','),
-               split(fields[6], ',')};
+               split(fields[6], ','),
+               fields[7]};
 }
 
 Result<CollectorProbe> probe_collector(const std::filesystem::path& program,

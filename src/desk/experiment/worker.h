@@ -49,6 +49,7 @@ struct WorkerOptions {
   std::string replay = "auto";                    // or "kernel", "application"
   bool reuse = false;                             // counters of a kernel may be copied from an
                                                   // equal kernel
+  std::string rest;                               // Probe::rest
 };
 
 // An input or output of the model, as text.
@@ -140,6 +141,7 @@ class Worker : public Subject {
   std::vector<std::string> notes_;
   OnLoad on_load_;
   std::optional<Error> failure_;
+  std::string rest_;
   bool never_rests_ = false;
 };
 
@@ -151,6 +153,7 @@ struct Probe {
   std::vector<std::string> devices;
   std::vector<std::string> formats;  // file name endings that it opens
   std::vector<std::string> pairs{};  // endings of models in two files: see model_files.h
+  std::string rest{};                // option that lets its threads sleep between runs, or empty
 };
 // Asks an adapter, in its own process, whether its framework is available here.
 Result<Probe> probe_adapter(const std::filesystem::path& program,

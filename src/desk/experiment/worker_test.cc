@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "desk/experiment/record.h"
@@ -250,15 +251,33 @@ TEST_F(WorkerTest, AFailureAfterTheLastRunIsNotLost) {
   EXPECT_NE(status.error().text.find("signal 6"), std::string::npos) << status.error().text;
 }
 
+TEST_F(WorkerTest, ThreadsThatDoNotRestAreToldWithTheRemedy) {
+  WorkerOptions options = script("while :; do :; done");
+  for (const auto& [rest, said] : std::map<std::string, std::string>{
+           {"", "levels: --threads 1 has none of them"},
+           {"--option spin=0", "levels: --option spin=0 lets them sleep"}}) {
+    options.rest = rest;
+    auto worker = start(options);
+    ASSERT_TRUE(worker.ok()) << worker.error().text;
+    (*worker)->settle();
+    const std::vector<std::string> notes = (*worker)->take_notes();
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_NE(notes[0].find(said), std::string::npos) << notes[0];
+  }
+}
+
 TEST_F(WorkerTest, ProbesTellWhatIsThereOrWhyNot) {
   const WorkerOptions here =
-      script("", "printf 'probe\\tort\\t1.31\\t/l.so\\tcpu,cuda\\t.onnx\\t.a+.b\\n' >&3; exit 0");
+      script("",
+             "printf 'probe\\tort\\t1.31\\t/l.so\\tcpu,cuda\\t.onnx\\t.a+.b\\t--option a=0\\n' "
+             ">&3; exit 0");
   const auto probe = probe_adapter(here.program, here.adapter, limits, stop);
   ASSERT_TRUE(probe.ok()) << probe.error().text;
   EXPECT_EQ(probe->version, "1.31");
   EXPECT_EQ(probe->devices, (std::vector<std::string>{"cpu", "cuda"}));
   EXPECT_EQ(probe->formats, (std::vector<std::string>{".onnx"}));
   EXPECT_EQ(probe->pairs, (std::vector<std::string>{".a+.b"}));
+  EXPECT_EQ(probe->rest, "--option a=0");
   const WorkerOptions absent =
       script("", "printf 'failed\\t4\\tort: absent: get it\\n' >&3; exit 1");
   const auto none = probe_adapter(absent.program, absent.adapter, limits, stop);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -58,6 +59,33 @@ std::string hypervisor() {
 #else
   return {};
 #endif
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Returns what runs the container that we are in, such as docker; empty: none that is known.
+std::string container_of(const fs::path& root) {
+  std::error_code error;
+  if (!environment("KUBERNETES_SERVICE_HOST").empty()) return "kubernetes";
+  if (fs::exists(root / "run/.containerenv", error)) return "podman";
+  if (fs::exists(root / ".dockerenv", error)) return "docker";
+  if (fs::exists(root / ".singularity.d", error)) return "apptainer";
+  std::ifstream file(root / "run/systemd/container");  // such as lxc or systemd-nspawn
+  std::string name;
+  std::getline(file, name);
+  return trimmed(name);
+}
+
+// Returns the image, if whoever started the container says it.
+std::string container_image() {
+  for (const char* name : {"XSP_CONTAINER_IMAGE", "APPTAINER_CONTAINER", "SINGULARITY_CONTAINER"}) {
+    std::string image = environment(name);
+    if (!image.empty()) return image;
+  }
+  return {};
 }
 
 std::string text_of(double value) {
@@ -273,6 +301,9 @@ std::map<std::string, std::string> Machine::facts() const {
   put("boost", line("sys/devices/system/cpu/cpufreq/boost"));
   put("hyper_threading", line("sys/devices/system/cpu/smt/active"));
   put("clock_source", line("sys/devices/system/clocksource/clocksource0/current_clocksource"));
+  put("container", container_of(root_));
+  const std::string image = container_image();
+  put("container_image", image.empty() ? keyed_text("run/.containerenv", "image") : image);
   put("container_cpu_limit", line(control_group_file("cpu.max", "cpu", "cpu.cfs_quota_us")));
   put("container_memory_limit",
       line(control_group_file("memory.max", "memory", "memory.limit_in_bytes")));

@@ -125,6 +125,30 @@ TEST_F(MachineTest, FactsNameTheProcessorAndTheSystem) {
   EXPECT_EQ(facts.count("kernel"), 1u);
 }
 
+TEST_F(MachineTest, TheContainerAndItsImageAreFacts) {
+  for (const char* name : {"KUBERNETES_SERVICE_HOST", "XSP_CONTAINER_IMAGE", "APPTAINER_CONTAINER",
+                           "SINGULARITY_CONTAINER"}) {
+    ::unsetenv(name);
+  }
+  EXPECT_EQ(machine().facts().count("container"), 0u);
+  EXPECT_EQ(machine().facts().count("container_image"), 0u);
+  write("run/systemd/container", "lxc\n");
+  EXPECT_EQ(machine().facts().at("container"), "lxc");
+  write(".dockerenv", "");
+  EXPECT_EQ(machine().facts().at("container"), "docker");
+  write("run/.containerenv",
+        "engine=\"podman-4.3\"\nimageid=\"12ab\"\nimage=\"example.org/net:2\"\n");
+  EXPECT_EQ(machine().facts().at("container"), "podman");
+  EXPECT_EQ(machine().facts().at("container_image"), "example.org/net:2");
+  // The program that starts a container may say its image, because not every container shows it.
+  ::setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1", 1);
+  ::setenv("XSP_CONTAINER_IMAGE", "example.org/other:1", 1);
+  EXPECT_EQ(machine().facts().at("container"), "kubernetes");
+  EXPECT_EQ(machine().facts().at("container_image"), "example.org/other:1");
+  ::unsetenv("KUBERNETES_SERVICE_HOST");
+  ::unsetenv("XSP_CONTAINER_IMAGE");
+}
+
 TEST(ThisMachine, CanBeRead) {
   const Machine machine;
   EXPECT_TRUE(machine.cpu_times(usable_processor_numbers()));

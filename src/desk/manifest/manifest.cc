@@ -1,6 +1,8 @@
 #include "desk/manifest/manifest.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "desk/manifest/semver.h"
 #include "desk/manifest/sha256.h"
@@ -9,6 +11,10 @@
 
 namespace xsp::manifest {
 namespace {
+
+constexpr std::string_view kFamily = "models";
+// A model is a copy of all that the file's models share.
+constexpr size_t kFamilyMax = 200;
 
 constexpr std::pair<const char*, Source::Kind> kKinds[] = {{"path", Source::Kind::kPath},
                                                            {"url", Source::Kind::kUrl},
@@ -181,6 +187,129 @@ std::vector<Fault> faults_of(const Node& root) {
   return faults.empty() ? check_meaning(root) : faults;
 }
 
+Size read_size(const Node& node) {
+  const auto count = [&node](const char* key) {
+    const Node* found = node.find(key);
+    return found != nullptr ? static_cast<int64_t>(found->number().value_or(0)) : 0;
+  };
+  return {count("parameters"), count("macs")};
+}
+
+Literature read_literature(const Node& node) {
+  const Node* gmacs = node.find("gmacs");
+  return {read_size(node).parameters, gmacs != nullptr ? gmacs->number().value_or(0) : 0,
+          node.text_of("source"), node.text_of("note")};
+}
+
+// The tree satisfies the schema.
+Manifest read_tree(const Node& root, const std::string& file, const std::string& sha256) {
+  Manifest manifest;
+  manifest.file = file;
+  manifest.sha256 = sha256;
+  manifest.name = root.text_of("name");
+  manifest.version = root.text_of("version");
+  manifest.task = root.text_of("task");
+  manifest.license = root.text_of("license");
+  manifest.description = root.text_of("description");
+  note_lines(root, "", &manifest);
+  if (const Node* node = root.find("framework")) {
+    manifest.framework = Framework{node->text_of("name"), node->text_of("version")};
+  }
+  if (const Node* node = root.find("model")) manifest.model = read_source(*node);
+  if (manifest.framework) manifest.model.framework = manifest.framework->name;
+  if (const Node* node = root.find("hardware")) {
+    manifest.hardware = Hardware{read_texts(node->find("device")), read_texts(node->find("arch")),
+                                 node->text_of("gpu"), bytes_of(node->text_of("memory"))};
+  }
+  manifest.container = root.text_of("container");
+  if (const Node* node = root.find("inputs")) {
+    for (const Node& item : node->items) manifest.inputs.push_back(read_tensor(item));
+  }
+  if (const Node* node = root.find("outputs")) {
+    for (const Node& item : node->items) manifest.outputs.push_back(read_tensor(item));
+  }
+  if (const Node* node = root.find("dataset")) {
+    manifest.dataset = Dataset{node->text_of("name"), node->text_of("version"),
+                               node->text_of("split"), node->text_of("sha256")};
+  }
+  if (const Node* node = root.find("expect")) read_expect(*node, &manifest);
+  if (const Node* node = root.find("size")) manifest.size = read_size(*node);
+  if (const Node* node = root.find("literature")) manifest.literature = read_literature(*node);
+  if (const Node* node = root.find("attributes")) {
+    for (size_t i = 0; i < node->keys.size(); ++i) {
+      manifest.attributes.emplace_back(node->keys[i].text, flat(node->items[i]));
+    }
+  }
+  return manifest;
+}
+
+// Returns the file's tree without the list of models, with the fields of one of them.
+Node member_of(const Node& root, const Node& own) {
+  Node tree = own;
+  for (size_t i = 0; i < root.keys.size(); ++i) {
+    if (root.keys[i].text == kFamily || own.find(root.keys[i].text) != nullptr) continue;
+    tree.keys.push_back(root.keys[i]);
+    tree.items.push_back(root.items[i]);
+  }
+  return tree;
+}
+
+// Returns the faults of a list of models itself.
+std::vector<Fault> check_family(const Node& models) {
+  const std::string field(kFamily);
+  if (!models.is_list() || models.items.empty() || models.items.size() > kFamilyMax) {
+    return {{models.line, field,
+             "it is not a list of 1 to " + std::to_string(kFamilyMax) +
+                 " models: write one like [{name: resnet34, model: {zoo: resnet34}}]"}};
+  }
+  std::vector<Fault> faults;
+  std::map<std::string, int> seen;
+  for (size_t i = 0; i < models.items.size(); ++i) {
+    const Node& own = models.items[i];
+    const std::string item = field + "[" + std::to_string(i) + "]";
+    if (!own.is_map() || own.find("name") == nullptr) {
+      faults.push_back({own.line, item, "it has no name: write one like {name: resnet34}"});
+      continue;
+    }
+    const auto [first, is_new] = seen.emplace(own.text_of("name"), own.line);
+    if (is_new) continue;
+    faults.push_back({own.line, item + ".name",
+                      "'" + first->first + "' stands already in line " +
+                          std::to_string(first->second) + ": give each model a name of its own"});
+  }
+  return faults;
+}
+
+// Calls `use` with the tree of each manifest, or returns the faults of the list.
+std::vector<Fault> each_tree(const Node& root, const std::function<void(const Node&)>& use) {
+  const Node* models = root.find(kFamily);
+  if (models == nullptr) {
+    use(root);
+    return {};
+  }
+  std::vector<Fault> faults = check_family(*models);
+  if (!faults.empty()) return faults;
+  for (const Node& own : models->items) use(member_of(root, own));
+  return {};
+}
+
+// A fault of what all models share is told once.
+std::vector<Fault> file_faults(const Node& root) {
+  std::vector<Fault> faults;
+  const std::vector<Fault> of_list = each_tree(root, [&faults](const Node& tree) {
+    for (Fault& fault : faults_of(tree)) {
+      const bool is_told = std::any_of(faults.begin(), faults.end(), [&fault](const Fault& told) {
+        return told.line == fault.line && told.field == fault.field && told.text == fault.text;
+      });
+      if (!is_told) faults.push_back(std::move(fault));
+    }
+  });
+  faults.insert(faults.end(), of_list.begin(), of_list.end());
+  std::stable_sort(faults.begin(), faults.end(),
+                   [](const Fault& a, const Fault& b) { return a.line < b.line; });
+  return faults;
+}
+
 }  // namespace
 
 std::string fault_text(const Fault& fault, const std::string& file) {
@@ -190,7 +319,7 @@ std::string fault_text(const Fault& fault, const std::string& file) {
 
 Result<std::vector<Fault>> find_faults(std::string_view text, const std::string& file) {
   XSP_TRY(const Node root, read_yaml(text, file));
-  return faults_of(root);
+  return file_faults(root);
 }
 
 std::string Manifest::place_of(std::string_view field) const {
@@ -205,44 +334,27 @@ std::string Manifest::place_of(std::string_view field) const {
   return file + ":1: " + std::string(field);
 }
 
-Result<Manifest> parse_manifest(std::string_view text, const std::string& file) {
+Result<std::vector<Manifest>> parse_manifests(std::string_view text, const std::string& file) {
   XSP_TRY(const Node root, read_yaml(text, file));
-  const std::vector<Fault> faults = faults_of(root);
+  const std::vector<Fault> faults = file_faults(root);
   if (!faults.empty()) return corrupt(fault_text(faults[0], file));
-  Manifest manifest;
-  manifest.file = file;
-  manifest.sha256 = sha256_of(text);
-  manifest.name = root.text_of("name");
-  manifest.version = root.text_of("version");
-  manifest.task = root.text_of("task");
-  manifest.license = root.text_of("license");
-  manifest.description = root.text_of("description");
-  note_lines(root, "", &manifest);
-  if (const Node* node = root.find("framework")) {
-    manifest.framework = Framework{node->text_of("name"), node->text_of("version")};
-  }
-  if (const Node* node = root.find("model")) manifest.model = read_source(*node);
-  if (const Node* node = root.find("hardware")) {
-    manifest.hardware = Hardware{read_texts(node->find("device")), read_texts(node->find("arch")),
-                                 node->text_of("gpu"), bytes_of(node->text_of("memory"))};
-  }
-  if (const Node* node = root.find("inputs")) {
-    for (const Node& item : node->items) manifest.inputs.push_back(read_tensor(item));
-  }
-  if (const Node* node = root.find("outputs")) {
-    for (const Node& item : node->items) manifest.outputs.push_back(read_tensor(item));
-  }
-  if (const Node* node = root.find("dataset")) {
-    manifest.dataset = Dataset{node->text_of("name"), node->text_of("version"),
-                               node->text_of("split"), node->text_of("sha256")};
-  }
-  if (const Node* node = root.find("expect")) read_expect(*node, &manifest);
-  if (const Node* node = root.find("attributes")) {
-    for (size_t i = 0; i < node->keys.size(); ++i) {
-      manifest.attributes.emplace_back(node->keys[i].text, flat(node->items[i]));
-    }
-  }
-  return manifest;
+  const std::string sha256 = sha256_of(text);
+  std::vector<Manifest> manifests;
+  each_tree(root, [&](const Node& tree) { manifests.push_back(read_tree(tree, file, sha256)); });
+  return manifests;
+}
+
+Result<Manifest> parse_manifest(std::string_view text, const std::string& file) {
+  XSP_TRY(std::vector<Manifest> manifests, parse_manifests(text, file));
+  if (manifests.size() == 1) return std::move(manifests[0]);
+  return usage(file + ": it describes " + std::to_string(manifests.size()) +
+               " models: add its folder to XSP_MANIFESTS, and name one of them, such as " +
+               manifests[0].name);
+}
+
+Result<std::vector<Manifest>> read_manifests(const std::string& path) {
+  XSP_TRY(const std::string text, read_small_file(path));
+  return parse_manifests(text, path);
 }
 
 Result<Manifest> read_manifest(const std::string& path) {

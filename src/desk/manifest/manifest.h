@@ -2,6 +2,9 @@
 // on which it is judged, and the score that is expected. It is a YAML file; manifests/schema.json
 // is its schema.
 //
+// A file may describe a family: `models` lists what is each model's own, and all other fields of
+// the file belong to each of them. A model's own field replaces that of the file.
+//
 // The parts here are plain values. A manifest that was read satisfies the schema, its versions and
 // constraints are valid, and every required field is there. A field that may be absent is empty, or
 // nothing, when it is.
@@ -29,9 +32,10 @@ struct Source {
   // The path, which is relative to the manifest's folder; the URL; the package's name; the zoo's or
   // the recipe's name.
   std::string place;
-  std::string version;  // of a package
-  std::string member;   // of a package: the file in its wheel
-  std::string sha256;   // of the file, 64 small hexadecimal digits; empty: not given
+  std::string version;      // of a package
+  std::string member;       // of a package: the file in its wheel
+  std::string sha256;       // of the file, 64 small hexadecimal digits; empty: not given
+  std::string framework{};  // of an export: the one for which it is exported
   int line = 0;
 };
 
@@ -89,6 +93,20 @@ struct Dataset {
   std::string sha256;
 };
 
+// The model's size as xsp counts it: at batch 1, with dimensions that vary at their defaults.
+struct Size {
+  int64_t parameters = 0;  // the learned numbers
+  int64_t macs = 0;  // multiply-accumulates of convolutions and matrix products; 0: not counted
+};
+
+// The size that the literature states, and where; 0: it states none.
+struct Literature {
+  int64_t parameters = 0;
+  double gmacs = 0;
+  std::string source;
+  std::string note;  // says why it differs from ours
+};
+
 struct Manifest {
   std::string file;    // its path
   std::string sha256;  // of its text
@@ -100,11 +118,14 @@ struct Manifest {
   std::optional<Framework> framework;
   Source model;
   std::optional<Hardware> hardware;
+  std::string container;  // the image in which it runs; empty: in none
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::optional<Dataset> dataset;
   std::map<std::string, double> expect;  // by metric, without the tolerance
-  double tolerance = 0;                  // by which a metric may miss what is expected
+  std::optional<Size> size;
+  std::optional<Literature> literature;
+  double tolerance = 0;  // by which a metric may miss what is expected
   std::vector<std::pair<std::string, std::string>> attributes;
   // The line of each field: "inputs[0].steps[2]" -> 14.
   std::map<std::string, int, std::less<>> lines;
@@ -114,11 +135,14 @@ struct Manifest {
   std::string place_of(std::string_view field) const;
 };
 
-// Errors name the file, the line, the field, what is wrong and what would be right. Of several
-// faults, the first is told.
+// Reads the manifest of a file; a family, which has several, is refused. Errors name the file, the
+// line, the field, what is wrong and what would be right. Of several faults, the first is told.
 Result<Manifest> read_manifest(const std::string& path);
-// Reads a manifest's text. `file` is its path, for errors and for what is relative to it.
+// Reads all manifests of a file: those of a family, or the only one.
+Result<std::vector<Manifest>> read_manifests(const std::string& path);
+// Read a text. `file` is its path, for errors and for what is relative to it.
 Result<Manifest> parse_manifest(std::string_view text, const std::string& file);
+Result<std::vector<Manifest>> parse_manifests(std::string_view text, const std::string& file);
 // Returns all faults of a manifest's text, ordered by line. Fails if it is not YAML at all.
 Result<std::vector<Fault>> find_faults(std::string_view text, const std::string& file);
 // Writes "FILE:LINE: FIELD: what is wrong: what would be right".

@@ -81,5 +81,77 @@ TEST(Manifest, KnowsTheLineOfAField) {
   EXPECT_EQ(manifest->place_of("nothing"), "magika.yaml:1: nothing");
 }
 
+constexpr const char* kFamily = R"(version: 1.0.0
+task: classification
+framework: {name: torch}
+inputs:
+  - name: input
+    dtype: float32
+models:
+  - name: small
+    model: {export: torchvision/small}
+    size: {parameters: 1000, macs: 2000}
+  - name: large
+    version: 2.0.0
+    model: {export: torchvision/large}
+    literature: {parameters: 6700000000, gmacs: 4.09, source: a table, note: it counts more}
+)";
+
+TEST(Manifest, AFamilySharesItsFields) {
+  const auto family = parse_manifests(kFamily, "family.yaml");
+  ASSERT_TRUE(family.ok()) << family.error().text;
+  ASSERT_EQ(family->size(), 2u);
+  const Manifest& small = (*family)[0];
+  const Manifest& large = (*family)[1];
+  EXPECT_EQ(small.name, "small");
+  EXPECT_EQ(small.version, "1.0.0");
+  EXPECT_EQ(small.model.place, "torchvision/small");
+  EXPECT_EQ(small.model.framework, "torch");
+  EXPECT_EQ(small.inputs.size(), 1u);
+  EXPECT_EQ(small.size->parameters, 1000);
+  EXPECT_EQ(small.size->macs, 2000);
+  EXPECT_FALSE(small.literature);
+  EXPECT_EQ(large.version, "2.0.0");
+  EXPECT_EQ(large.inputs[0].dtype, "float32");
+  EXPECT_EQ(large.literature->parameters, 6700000000);
+  EXPECT_EQ(large.literature->gmacs, 4.09);
+  EXPECT_EQ(large.literature->note, "it counts more");
+  EXPECT_EQ(large.place_of("model"), "family.yaml:13: model");
+  EXPECT_EQ(large.place_of("inputs[0].dtype"), "family.yaml:6: inputs[0].dtype");
+  EXPECT_EQ(parse_manifest(kFamily, "family.yaml").error().text,
+            "family.yaml: it describes 2 models: add its folder to XSP_MANIFESTS, and name one of "
+            "them, such as small");
+}
+
+// Returns all faults of the family in which a text is replaced.
+std::string faults_with(const std::string& from, const std::string& to) {
+  std::string text = kFamily;
+  text.replace(text.find(from), from.size(), to);
+  std::string faults;
+  const auto found = find_faults(text, "f.yaml");
+  if (!found.ok()) return found.error().text;
+  for (const Fault& fault : *found) faults += fault_text(fault, "f.yaml") + "\n";
+  return faults;
+}
+
+TEST(Manifest, FaultsOfAFamilyAreToldOnce) {
+  EXPECT_EQ(faults_with("small", "small"), "");
+  EXPECT_EQ(faults_with("float32", "flaot32"),
+            "f.yaml:6: inputs[0].dtype: 'flaot32' is not a data type: did you mean 'float32'?\n");
+  EXPECT_EQ(faults_with("task: classification\n", ""),
+            "f.yaml:7: 'task' is missing: write 'task: classification'\n"
+            "f.yaml:10: 'task' is missing: write 'task: classification'\n");
+  EXPECT_EQ(faults_with("name: large", "name: small"),
+            "f.yaml:11: models[1].name: 'small' stands already in line 8: give each model a name "
+            "of its own\n");
+  EXPECT_EQ(faults_with("parameters: 1000", "parameters: 0.5"),
+            "f.yaml:10: size.parameters: '0.5' is not a whole number: write one like 25557032\n");
+  EXPECT_EQ(find_faults("name: a\nmodels: []\n", "f.yaml")->at(0).text,
+            "it is not a list of 1 to 200 models: write one like [{name: resnet34, model: {zoo: "
+            "resnet34}}]");
+  EXPECT_EQ(find_faults("models: [{task: a}]\n", "f.yaml")->at(0).text,
+            "it has no name: write one like {name: resnet34}");
+}
+
 }  // namespace
 }  // namespace xsp::manifest

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "desk/manifest/program.h"
 #include "desk/manifest/sha256.h"
 #include "desk/manifest/shipped.h"
 #include "desk/manifest/yaml.h"
 #include "formats/onnx/metadata.h"
+#include "shared/base/cache.h"
 #include "shared/base/words.h"
 #include "zoo/shared/zoo.h"
 
@@ -39,24 +40,6 @@ with zipfile.ZipFile(glob.glob(folder + "/*.whl")[0]) as wheel:
     with wheel.open(member) as source, open(file, "wb") as target:
         shutil.copyfileobj(source, target)
 )py";
-
-Result<fs::path> cache_folder() {
-  const char* base = std::getenv("XDG_CACHE_HOME");
-  const char* home = std::getenv("HOME");
-  if ((base == nullptr || *base == '\0') && (home == nullptr || *home == '\0')) {
-    return failed("HOME is not set: set it, or XDG_CACHE_HOME");
-  }
-  const fs::path cache =
-      base != nullptr && *base != '\0' ? fs::path(base) : fs::path(home) / ".cache";
-  const fs::path folder = cache / "xsp" / "models";
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    return failed(folder.string() + ": cannot be made: " + error.message() +
-                  ": set XDG_CACHE_HOME to a folder of yours");
-  }
-  return folder;
-}
 
 // A folder in the cache where a file is written. It is removed with all its contents; those that
 // killed processes left are removed a day later.
@@ -106,11 +89,8 @@ Status fetch_into(const fs::path& folder, const fs::path& part, const Source& so
     case Source::Kind::kPackage:
       return run_program({"python3", "-c", kTakeOut, source.place + "==" + source.version,
                           source.member, folder, part});
-    default: {
-      XSP_TRY(const fs::path shared, shipped_folder());
-      return run_program(
-          {"python3", shared / "export_torch.py", source.place, "--device", "cpu", "-o", part});
-    }
+    default:
+      return failed("it is not fetched");
   }
 }
 
@@ -132,6 +112,55 @@ Result<std::string> cached(const fs::path& cache, const fs::path& target, const 
   fs::rename(part, target, error);
   if (error) return failed(target.string() + ": cannot be written: " + error.message());
   return target.string();
+}
+
+// Returns the one file in a folder, if it is there.
+std::optional<fs::path> only_file_in(const fs::path& folder) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (entry.is_regular_file(error)) return entry.path();
+  }
+  return std::nullopt;
+}
+
+// Exports a recipe by export_FRAMEWORK.py, unless it was before. The exporter gives the file's name
+// the ending that its framework knows.
+Result<std::string> exported(const fs::path& cache, const Source& source, const std::string& place,
+                             const Say& say) {
+  if (source.framework.empty()) {
+    return usage(place +
+                 ": the framework is not known for which it is exported: add 'framework', "
+                 "or give --framework");
+  }
+  XSP_TRY(const fs::path shared, shipped_folder());
+  const fs::path exporter = shared / ("export_" + source.framework + ".py");
+  std::error_code error;
+  if (!fs::exists(exporter, error)) {
+    return usage(place + ": no exporter is known of the framework '" + source.framework +
+                 "': " + exporter.string() + " does not exist: choose another with --framework");
+  }
+  std::string name = source.place;
+  std::replace(name.begin(), name.end(), '/', '-');
+  const fs::path target = cache / "export" / source.framework / name;
+  if (const auto file = only_file_in(target); file && check_sum(*file, source, place).ok()) {
+    return file->string();
+  }
+  say("exporting " + source.place + " for " + source.framework);
+  XSP_TRY(const std::unique_ptr<PartFolder> folder, PartFolder::create(cache));
+  const Status done = run_program(
+      {"python3", exporter, source.place, "--device", "cpu", "-o", folder->path() / name});
+  if (!done.ok()) {
+    return Error{done.error().code, place + ": " + source.place + " from " +
+                                        exporter.filename().string() +
+                                        ": cannot be had: " + done.error().text};
+  }
+  const auto file = only_file_in(folder->path());
+  if (!file) return failed(place + ": " + exporter.string() + " wrote no file");
+  XSP_CHECK_OK(check_sum(*file, source, place));
+  fs::create_directories(target, error);
+  fs::rename(*file, target / file->filename(), error);
+  if (error) return failed(target.string() + ": cannot be written: " + error.message());
+  return (target / file->filename()).string();
 }
 
 // Returns the name of the file that a URL or a member ends with; its ending says the framework.
@@ -177,7 +206,7 @@ Result<std::string> resolve(const Manifest& manifest, const Source& source,
     XSP_CHECK_OK(check_sum(*path, source, place));
     return path;
   }
-  XSP_TRY(const fs::path cache, cache_folder());
+  XSP_TRY(const fs::path cache, make_cache_folder("models"));
   if (source.kind == Source::Kind::kUrl) {
     return cached(cache, cache / source.sha256 / name_in(source.place), source, source.place, place,
                   say);
@@ -187,10 +216,7 @@ Result<std::string> resolve(const Manifest& manifest, const Source& source,
                   source.member + " of the package " + source.place + " " + source.version, place,
                   say);
   }
-  std::string name = source.place;
-  std::replace(name.begin(), name.end(), '/', '-');
-  return cached(cache, cache / "export" / (name + ".pt"), source,
-                source.place + " from export_torch.py", place, say);
+  return exported(cache, source, place, say);
 }
 
 Result<std::string> resolve_model(const Manifest& manifest, const Say& say) {

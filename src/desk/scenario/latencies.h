@@ -34,6 +34,7 @@ struct Answer {
   int64_t ready_ns = 0;
   int64_t computed_ns = 0;
   int64_t done_ns = 0;
+  int64_t instance = 0;
 };
 
 // Reads the worker's file of answers.

@@ -104,6 +104,10 @@ Status check(const Scenario& scenario) {
         "--clients: a curve over several numbers of clients is that of a generation: "
         "give one number");
   }
+  if (name == "generation" && scenario.instances > 1) {
+    return usage(
+        "--instances: one instance answers all clients of a generation together: leave it out");
+  }
   if (name == "max-rate" && !scenario.bound) {
     return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
   }

@@ -13,15 +13,12 @@
 #include "desk/scenario/session.h"
 #include "desk/store/database.h"
 #include "shared/base/scratch.h"
-#include "xsp/xsp.h"
 
 namespace xsp::scenario {
 namespace {
 
 using experiment::ResultRow;
 
-constexpr uint32_t kModel = XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-constexpr uint32_t kModelAndLayer = kModel | XSP_LEVEL_BIT(XSP_LEVEL_LAYER);
 constexpr double kShares[] = {0.5, 0.9, 0.95, 0.99};
 constexpr const char* kShareNames[] = {"p50", "p90", "p95", "p99"};
 
@@ -75,8 +72,22 @@ void add_tail(const Load& load, std::vector<ResultRow>* rows) {
   add("tail.output", &Answer::computed_ns, &Answer::done_ns);
 }
 
+// Adds the share of the load's time that each instance was busy with batches.
+void add_busy(const Load& load, int64_t instances, std::vector<ResultRow>* rows) {
+  std::vector<double> busy_ns(static_cast<size_t>(instances), 0);
+  for (const Answer& answer : load.answers) {
+    if (answer.position > 0 || answer.instance >= instances) continue;
+    busy_ns[static_cast<size_t>(answer.instance)] +=
+        static_cast<double>(answer.done_ns - answer.formed_ns);
+  }
+  for (size_t i = 0; i < busy_ns.size(); ++i) {
+    rows->push_back(
+        row_of(kBusy + std::to_string(i), {busy_ns[i] / 1e9 / load.seconds, {}}, "share"));
+  }
+}
+
 // Returns the figures of a load.
-std::vector<ResultRow> rows_of(const Load& load) {
+std::vector<ResultRow> rows_of(const Load& load, int64_t instances) {
   std::vector<ResultRow> rows;
   const double count = static_cast<double>(load.answers.size());
   rows.push_back(row_of("rate", {count / load.seconds, {}}, "per_s"));
@@ -89,6 +100,7 @@ std::vector<ResultRow> rows_of(const Load& load) {
   add_times("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
   add_times("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
   add_tail(load, &rows);
+  add_busy(load, instances, &rows);
   std::map<int64_t, double> sizes;
   for (const Answer& answer : load.answers) sizes[answer.batch_size] += answer.position == 0;
   for (const auto& [size, batches] : sizes) {
@@ -153,13 +165,14 @@ class Evaluation {
  private:
   // Measures what is quoted. What a search has found stays if the user interrupts here.
   Status measure_figures() {
-    const auto measured = measure(kModel, 1, true);
+    const auto measured = measure(figures_run(), true);
     if (!measured.ok() && measured.error().code == Code::kInterrupted && has_searched()) {
       outcome_.experiment.interrupted = true;
       return Ok{};
     }
     XSP_TRY(const Load load, measured);
-    for (ResultRow& row : rows_of(load)) outcome_.results.push_back(std::move(row));
+    for (ResultRow& row : rows_of(load, scenario_.instances))
+      outcome_.results.push_back(std::move(row));
     add_tokens(load);
     judge(load);
     if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
@@ -171,16 +184,22 @@ class Evaluation {
     return Ok{};
   }
   bool has_searched() const { return !outcome_.results.empty(); }
+  const experiment::PlannedRun& figures_run() const { return request_.plan.runs.front(); }
 
+  // Carries out the deeper runs. Without them the answer stands all the same.
   void explain() {
-    // Without the layers the answer stands all the same.
-    const Result<Load> deeper = measure(kModelAndLayer, 2, false);
-    if (!deeper.ok()) listener_.warn("the layers are not measured: " + deeper.error().text);
+    for (size_t i = 1; i < request_.plan.runs.size(); ++i) {
+      const experiment::PlannedRun& planned = request_.plan.runs[i];
+      const Result<Load> deeper = measure(planned, false);
+      if (deeper.ok()) continue;
+      listener_.warn("not measured: " + experiment::name_of(planned) + ": " + deeper.error().text);
+      if (deeper.error().code == Code::kInterrupted) return;
+    }
   }
 
-  Result<Load> measure(uint32_t levels, int run_id, bool counts_load) {
-    XSP_TRY(const auto session, Session::open(request_, levels, scratch_->path(),
-                                              std::to_string(run_id), listener_, stop_));
+  Result<Load> measure(const experiment::PlannedRun& planned, bool counts_load) {
+    XSP_TRY(const auto session, Session::open(request_, planned, scratch_->path(),
+                                              std::to_string(planned.run_id), listener_, stop_));
     const auto processors = machine::usable_processor_numbers();
     const auto before = machine_.cpu_times(processors);
     const double ours_before = session->cpu_seconds() + own_seconds();
@@ -196,7 +215,6 @@ class Evaluation {
       request_.facts.merge(experiment::facts_about_load({*others}));
     }
     XSP_TRY(experiment::Run run, session->finish());
-    run.planned.run_id = run_id;
     outcome_.experiment.runs.push_back(std::move(run));
     return load;
   }
@@ -204,7 +222,7 @@ class Evaluation {
   // Measures the points of the curve over clients, but for the last one.
   Status measure_fewer_clients() {
     XSP_TRY(const auto session,
-            Session::open(request_, kModel, scratch_->path(), "curve", listener_, stop_));
+            Session::open(request_, figures_run(), scratch_->path(), "curve", listener_, stop_));
     Scenario probe = scenario_;
     for (const int64_t clients : scenario_.fewer_clients) {
       probe.clients = probe.max_batch = clients;
@@ -234,7 +252,7 @@ class Evaluation {
   // Finds the highest rate, which the scenario then has.
   Status search() {
     XSP_TRY(const auto session,
-            Session::open(request_, kModel, scratch_->path(), "search", listener_, stop_));
+            Session::open(request_, figures_run(), scratch_->path(), "search", listener_, stop_));
     Scenario probe = scenario_;
     probe.name = "offline";
     XSP_TRY(const Load offline, session->load(probe, false));
@@ -332,6 +350,7 @@ class Evaluation {
     record.facts["scenario.generator"] = scenario_.generator;
     if (!outcome_.loadgen.empty()) record.facts["scenario.loadgen"] = outcome_.loadgen;
     record.facts["scenario.requests"] = std::to_string(scenario_.requests);
+    record.facts["scenario.instances"] = std::to_string(scenario_.instances);
     record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
     record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
     if (scenario_.rate > 0) record.facts["scenario.rate_per_s"] = std::to_string(scenario_.rate);

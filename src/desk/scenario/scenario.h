@@ -1,7 +1,7 @@
 // Scenario: lets a model answer requests as they would come in practice, and writes an .xsp file.
 //
-// The run that records only the level model gives every figure that is quoted, and the verdict. A
-// second run with the same requests records the layers as well: it explains where the time goes.
+// The run that records only the level model gives every figure that is quoted, and the verdict. The
+// deeper runs of the request's plan get the same requests: they explain where the time goes.
 //
 // Thread rule: everything happens on the calling thread.
 #ifndef XSP_DESK_SCENARIO_SCENARIO_H_
@@ -41,6 +41,7 @@ struct Scenario {
   int64_t clients = 1;
   std::vector<int64_t> fewer_clients;  // generation: further loads, for the curve over clients
   int64_t requests = 1000;
+  int64_t instances = 1;  // of the model, which answer from one queue
   int64_t max_batch = 1;
   int64_t max_wait_ns = 0;
   uint64_t seed = 1;
@@ -53,9 +54,11 @@ struct Scenario {
   // inputs are made up.
   std::vector<std::string> items;
   bool keeps_file = true;  // false: nobody sees the .xsp file
-  bool explains = true;    // a second run records the layers as well
+  bool explains = true;    // false: only the run of the level model
 };
 inline constexpr const char* kLoadgen = "loadgen";
+// Begins the metric of an instance's busy share; its number follows.
+inline constexpr const char* kBusy = "busy.instance_";
 // Returns the names of the scenarios.
 std::vector<std::string> scenario_names();
 // Returns the lengths of a generation's requests.
@@ -86,8 +89,8 @@ struct Outcome {
   bool is_met = true;   // false: the bound is missed
 };
 
-// Carries out the scenario with the model of the request, whose plan is not used. `look` sees the
-// load that gives the figures.
+// Carries out the scenario with the model of the request. Its plan has a run of the level model,
+// deeper ones, and no counters. `look` sees the load that gives the figures.
 Result<Outcome> run_scenario(const Scenario& scenario, const experiment::Request& request,
                              experiment::Listener& listener, const std::atomic<int>& stop,
                              const Look& look = {});

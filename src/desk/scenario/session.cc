@@ -59,19 +59,21 @@ Settings generator_of(const Scenario& scenario) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::open(const experiment::Request& request, uint32_t levels,
+Result<std::unique_ptr<Session>> Session::open(const experiment::Request& request,
+                                               const experiment::PlannedRun& planned,
                                                const fs::path& folder, const std::string& name,
                                                experiment::Listener& listener,
                                                const std::atomic<int>& stop) {
-  listener.step("opening the model (" + levels_text(levels) + ")");
+  listener.step("opening the model (" + experiment::name_of(planned) + ")");
   std::unique_ptr<Session> session(new Session(folder, name, listener));
   experiment::WorkerOptions options = request.worker;
-  options.levels = levels_text(levels);
+  options.levels = levels_text(planned.levels);
+  options.collectors = planned.collectors;
   options.trace = folder / (name + ".xtrace");
   options.scratch = folder / name;
   std::error_code error;
   fs::create_directory(options.scratch, error);
-  session->run_.planned.levels = levels;
+  session->run_.planned = planned;
   session->run_.started = true;
   session->run_.trace = options.trace;
   XSP_TRY(session->worker_, experiment::Worker::start(options, request.worker_limits, stop));
@@ -108,6 +110,7 @@ Status Session::write_settings(const Scenario& scenario, bool records_requests,
   }
   settings.insert(settings.end(), {{"requests", std::to_string(scenario.requests)},
                                    {"time_ns", std::to_string(std::llround(scenario.time_s * 1e9))},
+                                   {"instances", std::to_string(scenario.instances)},
                                    {"max_batch", std::to_string(scenario.max_batch)},
                                    {"max_wait_ns", std::to_string(scenario.max_wait_ns)},
                                    {"seed", std::to_string(scenario.seed)},
@@ -151,6 +154,12 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
     if (load.generated.size() != load.answers.size()) {
       return failed("worker: its file of tokens is incomplete: make room for it");
     }
+  }
+  const int all = loaded.first_iteration + loaded.model_runs, most = run_.ready->iterations_max;
+  if (most > 0 && all > most) {
+    listener_.warn(levels_text(run_.planned.levels) + ": the model ran " + std::to_string(all) +
+                   " times, and the layers of " + std::to_string(most) +
+                   " can be recorded: later ones may be lost: give fewer --requests");
   }
   max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;

@@ -16,8 +16,10 @@ namespace xsp::scenario {
 
 class Session {
  public:
-  // Opens the model at these levels. The trace and all other files go into `folder`, under `name`.
-  static Result<std::unique_ptr<Session>> open(const experiment::Request& request, uint32_t levels,
+  // Opens the model for a run: at its levels, with its collectors. The trace and all other files go
+  // into `folder`, under `name`.
+  static Result<std::unique_ptr<Session>> open(const experiment::Request& request,
+                                               const experiment::PlannedRun& planned,
                                                const std::filesystem::path& folder,
                                                const std::string& name,
                                                experiment::Listener& listener,

@@ -52,7 +52,7 @@ Answer run(const Route& route, const Context& context) {
 // Returns a key that identifies the answer as long as its evaluations stay unchanged, or an empty
 // one if the answer must not be kept.
 std::string key_of(const Route& route, std::string_view target, const Context& context) {
-  if (route.method != "GET") return {};
+  if (route.method != "GET" || !route.is_kept) return {};
   // Compiled in, and independent of the query.
   if (route.pattern == "/catalogue" || route.pattern == "/openapi.json") {
     return std::string(route.pattern);

@@ -78,16 +78,11 @@ Result<json> get_comparison(const Context& context) {
   return answer;
 }
 
-// Returns the batch sizes that all evaluations have.
-std::vector<int> common_batches(const std::vector<const Entry*>& entries) {
-  std::vector<int> common = entries[0]->batches;
-  for (const Entry* entry : entries) {
-    std::vector<int> both;
-    std::set_intersection(common.begin(), common.end(), entry->batches.begin(),
-                          entry->batches.end(), std::back_inserter(both));
-    common = std::move(both);
-  }
-  return common;
+// Returns the batch sizes that the page offers: those that any of the evaluations has.
+std::set<int> batches_of(const std::vector<const Entry*>& entries) {
+  std::set<int> all;
+  for (const Entry* entry : entries) all.insert(entry->batches.begin(), entry->batches.end());
+  return all;
 }
 
 void add_requests(const std::vector<const Entry*>& entries, std::vector<std::string>* requests) {
@@ -99,7 +94,7 @@ void add_requests(const std::vector<const Entry*>& entries, std::vector<std::str
   });
   const std::string prefix = std::string(kApiPrefix) + "/compare/";
   std::vector<std::string> batches = {""};
-  for (const int batch : common_batches(entries)) {
+  for (const int batch : batches_of(entries)) {
     batches.push_back("batch=" + std::to_string(batch) + "&");
   }
   for (const char* table : {"model", "facts"}) requests->push_back(prefix + table + "?" + ids);

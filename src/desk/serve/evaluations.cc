@@ -75,6 +75,7 @@ Result<json> get_evaluations(const Context& context) {
   json offers = json::array();
   if (context.services.catalogue != nullptr) offers.push_back("catalogue");
   if (context.services.predict) offers.push_back("predictions");
+  if (context.services.has_queries) offers.push_back("queries");
   return json{{"evaluations", list},
               {"offers", std::move(offers)},
               {"left_out", listing.left_out ? json(*listing.left_out) : json()}};
@@ -163,11 +164,15 @@ json rows_json(const store::Table& table, const std::vector<analyze::Column>& co
   json rows = json::array();
   for (const auto& row : table.rows) {
     if (rows.size() >= limit) break;
-    json cells = json::array();
+    json::array_t cells;
+    cells.reserve(row.size());
     for (const store::Value& value : row) cells.push_back(cell_json(value));
-    rows.push_back(std::move(cells));
+    rows.emplace_back(std::move(cells));
   }
-  return {{"columns", heads}, {"rows", rows}, {"total_rows", table.rows.size()}};
+  // A list of initial values would copy the rows.
+  json answer = {{"columns", std::move(heads)}, {"total_rows", table.rows.size()}};
+  answer["rows"] = std::move(rows);
+  return answer;
 }
 
 const std::string_view kRowsSchema = R"({
@@ -181,6 +186,7 @@ const std::string_view kRowsSchema = R"({
       "type": "array", "items": {"type": ["null", "boolean", "number", "string"]}}},
     "total_rows": {"type": "integer", "minimum": 0},
     "offset": {"type": "integer", "minimum": 0},
+    "is_cut": {"type": "boolean"},
     "not_measured": {"type": "string"},
     "doubts": {"type": "array", "items": {"type": "string"}},
     "analysis": {"type": "string"},
@@ -220,7 +226,7 @@ const std::vector<Route>& evaluation_routes() {
          "additionalProperties": false,
          "properties": {
            "left_out": {"type": ["null", "integer"]},
-           "offers": {"type": "array", "items": {"enum": ["catalogue", "predictions"]}},
+           "offers": {"type": "array", "items": {"enum": ["catalogue", "predictions", "queries"]}},
            "evaluations": {"type": "array", "items": {
              "type": "object",
              "required": ["id", "size_bytes", "modified", "status", "reason", "facts", "batches"],

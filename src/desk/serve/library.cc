@@ -38,6 +38,14 @@ bool is_of_type(const fs::path& path, mode_t type) {
   return ::lstat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IFMT) == type;
 }
 
+// Clients know a file by its id: where the server keeps it is no concern of theirs.
+Error told_by_id(Error error, const std::string& path, const std::string& id) {
+  for (size_t at = 0; (at = error.text.find(path, at)) != std::string::npos; at += id.size()) {
+    error.text.replace(at, path.size(), id);
+  }
+  return error;
+}
+
 Status read_facts(store::Database& database, Entry& entry) {
   const auto facts = database.query(
       "SELECT key, value FROM evaluation WHERE key IS NOT NULL AND value IS NOT NULL ORDER BY key "
@@ -58,6 +66,11 @@ Status read_facts(store::Database& database, Entry& entry) {
     entry.batches.push_back(static_cast<int>(std::get<int64_t>(row[0])));
   }
   return Ok{};
+}
+
+Error unknown(const std::string& id) {
+  return not_available("evaluation '" + id +
+                       "': not in the served folder: was it renamed or removed?");
 }
 
 }  // namespace
@@ -291,7 +304,8 @@ Status Library::read(Open& one, Clock::time_point until) {
     if (one.is_read && !is_bad) return Ok{};
   }
   Entry entry = one.entry;
-  const Status status = opened.ok() ? read_facts(*one.database, entry) : Status(opened.error());
+  Status status = opened.ok() ? read_facts(*one.database, entry) : Status(opened.error());
+  if (!status.ok()) status = told_by_id(status.error(), one.path.string(), entry.id);
   entry.reason = status.ok() ? "" : status.error().text;
   {
     const std::lock_guard watched(one.watched);
@@ -333,8 +347,16 @@ Result<Held> Library::take(std::shared_ptr<Open> one, Clock::time_point until) {
 
 Result<Held> Library::hold(const std::string& id) {
   const auto path = find(id);
-  if (!path) return not_available("evaluation '" + id + "': unknown: see /api/v1/evaluations");
+  if (!path) return unknown(id);
   return take(know(id, *path), Clock::now() + kTurn);
+}
+
+Result<Library::Alone> Library::open_alone(const std::string& id) {
+  const auto path = find(id);
+  if (!path) return unknown(id);
+  XSP_TRY(std::unique_ptr<Slot> slot, take_slot(Clock::now() + kTurn));
+  XSP_TRY(store::Database opened, store::Database::open(*path, limits_));
+  return Alone{std::move(slot), std::make_unique<store::Database>(std::move(opened))};
 }
 
 Listing Library::list() {

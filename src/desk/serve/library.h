@@ -89,6 +89,15 @@ class Library {
   // Waits until the evaluation is free, for at most kTurn. Returns Code::kInterrupted after that,
   // or at once if too many threads wait already, and Code::kNotAvailable if the id is unknown.
   Result<Held> hold(const std::string& id);
+  // A database that nobody else uses, and its place among those that may be open.
+  class Slot;
+  struct Alone {
+    std::shared_ptr<Slot> slot;  // released after the database
+    std::unique_ptr<store::Database> database;
+  };
+  // Opens the evaluation anew, for statements that change their session. Waits like hold() for a
+  // place.
+  Result<Alone> open_alone(const std::string& id);
 
   // Represents the permission to wait for other threads, during its lifetime.
   class Wait {
@@ -103,19 +112,18 @@ class Library {
     Library& library_;
     bool is_ok_;
   };
+  // Returns the file of that id as of now. Returns nothing if there is none, or if the id is no
+  // place in the folder.
+  std::optional<std::filesystem::path> find(const std::string& id) const;
   // Returns a text that identifies the state of the file; empty if there is no such evaluation.
   std::string version(const std::string& id) const;
 
  private:
   struct Open;
-  class Slot;
   friend class Held;
   using Clock = std::chrono::steady_clock;
   Library() = default;
 
-  // Returns the file of that id as of now. Returns nothing if there is none, or if the id is no
-  // place in the folder.
-  std::optional<std::filesystem::path> find(const std::string& id) const;
   std::map<std::string, std::filesystem::path> files(std::optional<size_t>& left_out) const;
   std::shared_ptr<Open> know(const std::string& id, const std::filesystem::path& path);
   Result<Held> take(std::shared_ptr<Open> one, Clock::time_point until);

@@ -46,6 +46,17 @@ TEST_F(LibraryTest, OfTooManyFilesTheNewestAreListedAndTheRestCounted) {
   EXPECT_NE(get("/api/v1/evaluations").find("\"left_out\":5"), std::string::npos);
 }
 
+TEST_F(LibraryTest, AFileThatCannotBeReadIsToldByItsIdAlone) {
+  std::ofstream(folder_ / "deep" / "broken.xsp") << "no database";
+  const auto held = library_->hold("deep/broken.xsp");
+  ASSERT_FALSE(held.ok());
+  EXPECT_EQ(held.error().text.find("deep/broken.xsp: "), 0u) << held.error().text;
+  EXPECT_EQ(held.error().text.find(folder_.string()), std::string::npos) << held.error().text;
+  for (const Entry& entry : library_->list().entries) {
+    EXPECT_EQ(entry.reason.find(folder_.string()), std::string::npos) << entry.reason;
+  }
+}
+
 TEST_F(LibraryTest, WhatIsNotListedForItsPlaceIsNotHeldEither) {
   fs::create_directories(folder_ / "1" / "2" / "3" / "4");
   make(folder_ / "1" / "2" / "3" / "deepest.xsp");

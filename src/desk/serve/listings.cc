@@ -13,13 +13,46 @@ constexpr int64_t kRowsDefault = 1000;
 constexpr int64_t kRowsMax = 10'000;  // of one answer
 constexpr int64_t kOffsetMax = 1'000'000'000;
 
-// Returns the id that the file has in the served folder, or null: no answer tells paths elsewhere.
+// Returns the id that the path has in the served folder, or null: no answer tells paths elsewhere.
 // Both paths are absolute and have no links.
-json id_of(const std::filesystem::path& root, const std::filesystem::path& file) {
+json id_of(const std::filesystem::path& root, const std::filesystem::path& path) {
   if (root.empty()) return nullptr;
-  const auto below = file.lexically_relative(root);
+  const auto below = path.lexically_relative(root);
   if (below.empty() || *below.begin() == "..") return nullptr;
   return below.generic_string();
+}
+
+// Replaces the files' names in a column by their ids.
+void set_ids(const std::filesystem::path& root, const catalogue::Catalogue& catalogue,
+             size_t column, json* rows) {
+  // Most files are below the catalogue's folder: their names follow its id.
+  const json folder = id_of(root, catalogue.path_of("x"));
+  const std::string begin =
+      folder.is_string() ? folder.get_ref<const std::string&>() : std::string("x");
+  for (json& row : *rows) {
+    const auto& name = row[column].get_ref<const std::string&>();
+    const bool is_below =
+        folder.is_string() && !name.starts_with('/') && name.find("..") == std::string::npos;
+    row[column] = is_below ? json(begin.substr(0, begin.size() - 1) + name)
+                           : id_of(root, catalogue.path_of(name));
+  }
+}
+
+// Returns the cells as JSON. It takes the texts, whose copies would take a third of the time.
+json::array_t take_rows(store::Table table) {
+  json::array_t rows;
+  rows.reserve(table.rows.size());
+  for (std::vector<store::Value>& row : table.rows) {
+    json::array_t cells;
+    cells.reserve(row.size());
+    for (store::Value& value : row) {
+      auto* text = std::get_if<std::string>(&value);
+      cells.push_back(text != nullptr ? json(std::move(*text)) : cell_json(value));
+    }
+    rows.emplace_back(std::move(cells));
+    std::vector<store::Value>().swap(row);
+  }
+  return rows;
 }
 
 std::filesystem::path root_of(const Library& library) {
@@ -51,22 +84,19 @@ Result<json> get_listing(const Context& context) {
   }
   return context.services.catalogue->use<json>(
       [&](catalogue::Catalogue& catalogue) -> Result<json> {
-        XSP_TRY(const catalogue::ListingPage page,
+        XSP_TRY(catalogue::ListingPage page,
                 catalogue::list(catalogue, listing, filters, limit, offset));
         std::vector<analyze::Column> columns;
         for (const catalogue::ListingColumn& column : listing.columns) {
           columns.push_back({std::string(column.name), std::string(column.unit), ""});
         }
-        json answer = rows_json(page.table, columns, static_cast<size_t>(kRowsMax));
+        json answer = rows_json({page.table.columns, {}}, columns, 0);
+        answer["rows"] = take_rows(std::move(page.table));
         answer["total_rows"] = page.total;
         answer["offset"] = offset;
         const std::filesystem::path root = root_of(context.library);
         for (size_t i = 0; i < columns.size(); ++i) {
-          if (columns[i].name != "file") continue;
-          for (json& row : answer["rows"]) {
-            const auto path = catalogue.path_of(row[i].get<std::string>());
-            row[i] = id_of(root, path);
-          }
+          if (columns[i].name == "file") set_ids(root, catalogue, i, &answer["rows"]);
         }
         return answer;
       });

@@ -1,4 +1,4 @@
-// The page: one HTML file, built from web/ and compiled in.
+// The page and the help: one HTML file each, built from web/ and docs/, and compiled in.
 //
 // Thread rule: constant, for any thread.
 #ifndef XSP_DESK_SERVE_PAGE_H_
@@ -9,6 +9,8 @@
 namespace xsp::serve {
 
 std::string_view embedded_page();
+// The documents of docs/, a chapter each.
+std::string_view embedded_help();
 
 }  // namespace xsp::serve
 

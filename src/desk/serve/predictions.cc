@@ -1,7 +1,9 @@
 // Models that answer a file which is uploaded. Each runs in a process of its own, as by xsp
 // predict, and leaves its trace in the served folder.
 //
-//   POST /predictions?model=NAME&model=NAME      the body is the file's bytes
+//   POST /predictions?model=NAME&model=NAME[&system=NAME]      the body is the file's bytes
+//
+// On several systems the models answer at the same time, and on each of them one after another.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <future>
 #include <set>
 
 #include "desk/serve/http/routes.h"
@@ -22,6 +25,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t kModels = 4;                    // that answer one file
+constexpr size_t kSystems = 4;                   // on which they do
+constexpr const char* kHere = "here";            // what this machine is called
 constexpr uint64_t kBytes = uint64_t{16} << 20;  // of the file
 constexpr size_t kNameLength = 80;
 constexpr size_t kKept = 200;  // traces in the folder; the oldest are removed
@@ -45,23 +50,51 @@ bool is_name(const std::string& name) {
                      [&](char c) { return is_letter(c) || c == '.' || c == '_' || c == '-'; });
 }
 
-Result<std::vector<std::string>> models_of(const Request& request) {
+// The models and systems that a request names.
+struct Wanted {
+  std::vector<std::string> models;
+  std::vector<std::string> systems;
+};
+
+Status check_once(const char* what, const std::vector<std::string>& names, size_t most) {
+  if (names.empty() || names.size() > most) {
+    return usage(std::string(what) + ": give one to four, each as " + what + "=NAME");
+  }
+  if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
+    return usage(std::string(what) + ": one is given twice: give each once");
+  }
+  return Ok{};
+}
+
+// Returns the systems on which models may answer, this machine first.
+Result<std::vector<std::string>> systems_of(const Services& services) {
+  std::vector<std::string> systems = {kHere};
+  if (!services.systems) return systems;
+  XSP_TRY(const std::vector<std::string> others, services.systems());
+  systems.insert(systems.end(), others.begin(), others.end());
+  return systems;
+}
+
+Result<Wanted> wanted_of(const Request& request, const Services& services) {
   for (const auto& [name, value] : request.query) {
-    if (name != "model") {
-      return usage("parameter '" + name + "' of predictions: unknown: it takes model");
+    if (name != "model" && name != "system") {
+      return usage("parameter '" + name + "' of predictions: unknown: it takes model and system");
     }
-    if (!is_name(value)) {
+    if (name == "model" && !is_name(value)) {
       return usage("model '" + value + "': not a name: give one of xsp models --list");
     }
   }
-  std::vector<std::string> models = request.all("model");
-  if (models.empty() || models.size() > kModels) {
-    return usage("model: give one to four, each as model=NAME");
+  Wanted wanted{request.all("model"), request.all("system")};
+  if (wanted.systems.empty()) wanted.systems = {kHere};
+  XSP_CHECK_OK(check_once("model", wanted.models, kModels));
+  XSP_CHECK_OK(check_once("system", wanted.systems, kSystems));
+  if (wanted.systems == std::vector<std::string>{kHere}) return wanted;
+  XSP_TRY(const std::vector<std::string> known, systems_of(services));
+  for (const std::string& system : wanted.systems) {
+    if (std::find(known.begin(), known.end(), system) != known.end()) continue;
+    return usage("system '" + system + "': there is none of this name: see GET /predictions");
   }
-  if (std::set<std::string>(models.begin(), models.end()).size() != models.size()) {
-    return usage("model: one is given twice: give each once");
-  }
-  return models;
+  return wanted;
 }
 
 Status receive(const Body& body, const fs::path& path) {
@@ -140,8 +173,26 @@ Result<json> answer_of(const Context& context, const PredictionJob& job) {
   return json{{"outputs", std::move(rows)}, {"evaluation", id}, {"trace", std::move(spans)}};
 }
 
+// Lets the models answer on one system. `stem` begins the names of their traces.
+json answers_on(const Context& context, const std::vector<std::string>& models,
+                const std::string& system, const fs::path& input, const fs::path& stem) {
+  json predictions = json::array();
+  for (const std::string& model : models) {
+    const PredictionJob job = {model, system == kHere ? "" : system, input,
+                               stem.string() + "-" + model + ".xsp"};
+    Result<json> answer = answer_of(context, job);
+    json one = answer.ok() ? std::move(*answer) : json::object();
+    one["model"] = model;
+    one["system"] = system;
+    one["status"] = answer.ok() ? "ok" : "failed";
+    one["reason"] = answer.ok() ? "" : answer.error().text;
+    predictions.push_back(std::move(one));
+  }
+  return predictions;
+}
+
 Result<json> post_prediction(const Context& context) {
-  XSP_TRY(const std::vector<std::string> models, models_of(context.request));
+  XSP_TRY(const Wanted wanted, wanted_of(context.request, context.services));
   XSP_TRY(const auto scratch, ScratchFolder::create());
   const fs::path input = scratch->path() / "input";
   XSP_CHECK_OK(receive(*context.body, input));
@@ -153,15 +204,16 @@ Result<json> post_prediction(const Context& context) {
   }
   shorten(folder);
   const std::string begin = stem();
+  std::vector<std::future<json>> answers;
+  for (size_t i = 0; i < wanted.systems.size(); ++i) {
+    const fs::path stem = folder / (begin + (i == 0 ? "" : "-" + std::to_string(i)));
+    answers.push_back(std::async(std::launch::async, [&, i, stem] {
+      return answers_on(context, wanted.models, wanted.systems[i], input, stem);
+    }));
+  }
   json predictions = json::array();
-  for (const std::string& model : models) {
-    const PredictionJob job = {model, input, folder / (begin + "-" + model + ".xsp")};
-    Result<json> answer = answer_of(context, job);
-    json one = answer.ok() ? std::move(*answer) : json::object();
-    one["model"] = model;
-    one["status"] = answer.ok() ? "ok" : "failed";
-    one["reason"] = answer.ok() ? "" : answer.error().text;
-    predictions.push_back(std::move(one));
+  for (std::future<json>& one : answers) {
+    for (json& prediction : one.get()) predictions.push_back(std::move(prediction));
   }
   return json{{"predictions", std::move(predictions)}};
 }
@@ -172,16 +224,19 @@ Result<json> get_models(const Context& context) {
     models.push_back(
         {{"name", one.name}, {"version", one.version}, {"task", one.task}, {"from", one.from}});
   }
-  return json{{"models", std::move(models)}};
+  XSP_TRY(std::vector<std::string> systems, systems_of(context.services));
+  return json{{"models", std::move(models)}, {"systems", std::move(systems)}};
 }
 
 // One model's answer: outputs as of xsp predict, its trace's evaluation, and the steps' spans.
 constexpr std::string_view kSchema = R"({
   "type": "object", "required": ["predictions"], "additionalProperties": false,
-  "properties": {"predictions": {"type": "array", "minItems": 1, "maxItems": 4, "items": {
-    "type": "object", "required": ["model", "status", "reason"], "additionalProperties": false,
+  "properties": {"predictions": {"type": "array", "minItems": 1, "maxItems": 16, "items": {
+    "type": "object", "required": ["model", "system", "status", "reason"],
+    "additionalProperties": false,
     "properties": {
       "model": {"type": "string"},
+      "system": {"type": "string"},
       "status": {"enum": ["ok", "failed"]},
       "reason": {"type": "string"},
       "evaluation": {"type": "string"},
@@ -201,19 +256,23 @@ const std::vector<Route>& prediction_routes() {
        .pattern = "/predictions",
        .scope = catalogue::Scope::kRead,
        .handler = get_models,
-       .summary = "The models that may answer an upload.",
+       .summary = "The models that may answer an upload, and the systems on which they may.",
        .parameters = {},
        .answer = R"({
-         "type": "object", "required": ["models"], "additionalProperties": false,
-         "properties": {"models": {"type": "array", "items": {
+         "type": "object", "required": ["models", "systems"], "additionalProperties": false,
+         "properties": {"systems": {"type": "array", "items": {"type": "string"}},
+                        "models": {"type": "array", "items": {
            "type": "object", "required": ["name", "version", "task", "from"],
            "additionalProperties": {"type": "string"}}}}})"},
       {.method = "POST",
        .pattern = "/predictions",
        .scope = catalogue::Scope::kRun,
        .handler = post_prediction,
-       .summary = "Lets one to four models answer a file, and returns their answers and traces.",
-       .parameters = {{"model", "a model's name; given up to four times", "string", true}},
+       .summary =
+           "Lets one to four models answer a file, on one to four systems, and returns their "
+           "answers and traces.",
+       .parameters = {{"model", "a model's name; given up to four times", "string", true},
+                      {"system", "a system's name; given up to four times", "string", false}},
        .answer = kSchema,
        .body = "application/octet-stream",
        .body_max = max_bytes,

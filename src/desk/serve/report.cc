@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -82,6 +83,7 @@ Result<std::vector<Recorded>> requests_of(Library& library) {
   for (const Entry& entry : entries) {
     if (!entry.reason.empty()) return failed(entry.reason);
     requests.push_back({prefix + "/evaluations/" + encode(entry.id), ""});
+    requests.push_back({prefix + "/evaluations/" + encode(entry.id) + "/notes", ""});
     add_analyses(entry, &requests);
     XSP_TRY(auto timeline, timeline_requests(library, entry.id));
     std::move(timeline.begin(), timeline.end(), std::back_inserter(requests));
@@ -108,16 +110,30 @@ std::string at_batch(const std::string& answer, int64_t batch) {
   return known.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+// Returns the batch size that a request names, or 0.
+int64_t batch_of(const std::string& request) {
+  const size_t at = request.rfind(kBatch);
+  return at == std::string::npos ? 0
+                                 : std::stoll(request.substr(at + std::string_view(kBatch).size()));
+}
+
 // Answers the requests that have no answer yet. Several threads work, each with its own open files.
+//
+// The analyses of an evaluation are one piece of work, those of one batch size after each other,
+// because a session keeps what several of them need of the batch size that was asked for last.
 class Recorder {
  public:
   Recorder(std::vector<Recorded>* all, const Progress& progress) : all_(*all), progress_(progress) {
+    std::string_view last;
     for (size_t i = 0; i < all_.size(); ++i) {
-      // The same analysis at a batch size follows the one without.
-      const bool is_same =
-          !begins_.empty() && all_[i].request.starts_with(all_[begins_.back()].request + kBatch);
-      if (!is_same) begins_.push_back(i);
+      const std::string_view evaluation = analyses_of(all_[i].request);
+      if (evaluation.empty() || evaluation != last) pieces_.emplace_back();
+      pieces_.back().push_back(i);
+      last = evaluation;
     }
+    // Analyses take longest.
+    std::stable_sort(pieces_.begin(), pieces_.end(),
+                     [](const auto& a, const auto& b) { return a.size() > b.size(); });
   }
 
   void run(Library& library) {
@@ -133,24 +149,33 @@ class Recorder {
  private:
   static constexpr size_t kThreads = 4;
 
+  // Returns the evaluation whose analysis the request is; empty: it is none.
+  static std::string_view analyses_of(std::string_view request) {
+    const size_t at = request.find("/analyses/");
+    return at == std::string_view::npos ? std::string_view() : request.substr(0, at);
+  }
+
   void work(Library& library) {
     Api api(library, kReportRows);
-    for (size_t next = next_++; next < begins_.size(); next = next_++) {
-      const size_t begin = begins_[next];
-      const size_t end = next + 1 < begins_.size() ? begins_[next + 1] : all_.size();
-      for (size_t i = begin; i < end; ++i) {
-        if (i > begin) fill_from(all_[begin], &all_[i]);
-        if (all_[i].answer.empty()) fill(api, &all_[i]);
+    for (size_t next = next_++; next < pieces_.size(); next = next_++) {
+      std::vector<size_t>& piece = pieces_[next];
+      // Without a batch size comes first, and some of the others follow from its answer.
+      std::stable_sort(piece.begin(), piece.end(), [&](size_t a, size_t b) {
+        return batch_of(all_[a].request) < batch_of(all_[b].request);
+      });
+      std::map<std::string, const std::string*> whole;  // by the request
+      for (const size_t i : piece) {
+        Recorded& one = all_[i];
+        if (const int64_t batch = batch_of(one.request); batch != 0) {
+          const auto found = whole.find(one.request.substr(0, one.request.rfind(kBatch)));
+          const bool is_known = found != whole.end() && !found->second->empty();
+          if (is_known) one.answer = at_batch(*found->second, batch);
+        }
+        if (one.answer.empty()) fill(api, &one);
+        whole[one.request] = &one.answer;
         const std::lock_guard lock(mutex_);
         progress_(++done_, all_.size());
       }
-    }
-  }
-
-  static void fill_from(const Recorded& whole, Recorded* one) {
-    const size_t at = whole.request.size() + std::string_view(kBatch).size();
-    if (!whole.answer.empty()) {
-      one->answer = at_batch(whole.answer, std::stoll(one->request.substr(at)));
     }
   }
 
@@ -162,7 +187,7 @@ class Recorder {
 
   std::vector<Recorded>& all_;
   const Progress& progress_;
-  std::vector<size_t> begins_;
+  std::vector<std::vector<size_t>> pieces_;
   std::atomic<size_t> next_ = 0;
   std::mutex mutex_;
   size_t done_ = 0;

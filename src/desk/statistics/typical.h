@@ -21,7 +21,7 @@
 //
 //     r_b  = (W_b - w' n_b) / h                  the block's residual; they sum to zero
 //     SE^2 = k / (k - 1) * sum of r_b^2
-//     interval = mean of the typical inferences +- t(0.975, k - 1) SE
+//     interval = mean of the typical inferences ± t(0.975, k - 1) SE
 //
 // The estimate lies in the middle of its interval. A difference of two estimates subtracts their
 // residuals, round by round, before it squares them: drift that is slower than a round cancels, and

@@ -118,7 +118,8 @@ Result<std::unique_ptr<Apart>> Apart::open(const std::filesystem::path& path,
   writer.number(limits.memory_bytes);
   writer.number(static_cast<uint64_t>(limits.threads));
   writer.flush();
-  XSP_CHECK_OK(apart->answer(limits.open, Rows::kNone, nullptr));
+  std::vector<Column> none;
+  XSP_CHECK_OK(apart->answer(limits.open, Rows::kNone, nullptr, &none));
   return apart;
 }
 
@@ -148,16 +149,15 @@ Result<Table> Apart::query(std::string_view sql, const std::map<std::string, Val
     table.rows.push_back(std::move(row));
     return Ok{};
   };
-  XSP_TRY(table.columns, answer(limits_.query, rows, keep));
+  XSP_CHECK_OK(answer(limits_.query, rows, keep, &table.columns));
   return table;
 }
 
 Status Apart::stream(std::string_view sql, const std::map<std::string, Value>& parameters,
-                     const TakeRow& take) {
+                     const TakeRow& take, std::vector<Column>* columns) {
   if (has_ended_) return ended_error();
   ask(sql, parameters, Rows::kStreamed);
-  XSP_CHECK_OK(answer(limits_.query, Rows::kStreamed, take));
-  return Ok{};
+  return answer(limits_.query, Rows::kStreamed, take, columns);
 }
 
 void Apart::interrupt() {
@@ -211,19 +211,19 @@ Error Apart::end(bool is_over) {
                  ": restore it from a copy, or measure again");
 }
 
-Result<std::vector<Column>> Apart::answer(milliseconds most, Rows rows, const TakeRow& take) {
+Status Apart::answer(milliseconds most, Rows rows, const TakeRow& take,
+                     std::vector<Column>* columns) {
   until_ = most.count() != 0 ? Clock::now() + most : Clock::time_point::max();
   // Rows that are not kept take no memory here.
   const bool is_limited = limits_.memory_bytes != 0 && rows != Rows::kStreamed;
   reader_.limit(is_limited ? std::max(kAnswerBytesMin, 4 * limits_.memory_bytes) : UINT64_MAX);
   kill_at_ = 0;
   is_asked_ = true;
-  std::vector<Column> columns;
   std::optional<Error> refusal;
   Word word = reader_.word();
   if (word == Word::kColumns) {
-    columns = read_columns();
-    word = read_rows(columns.size(), take, &refusal);
+    *columns = read_columns();
+    word = read_rows(columns->size(), take, &refusal);
   }
   std::optional<Error> error;
   if (word == Word::kError) error = reader_.error();
@@ -231,7 +231,7 @@ Result<std::vector<Column>> Apart::answer(milliseconds most, Rows rows, const Ta
   if (!reader_.ok() || (word != Word::kOk && !error)) return end(reader_.is_over_limit());
   if (refusal) return *refusal;
   if (error) return *error;
-  return columns;
+  return Ok{};
 }
 
 std::vector<Column> Apart::read_columns() {

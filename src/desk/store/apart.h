@@ -71,7 +71,7 @@ class Apart {
                       Rows rows);
   // Works like Database::stream().
   Status stream(std::string_view sql, const std::map<std::string, Value>& parameters,
-                const TakeRow& take);
+                const TakeRow& take, std::vector<Column>* columns);
   void interrupt();
   bool is_alive() const { return !has_ended_; }
 
@@ -80,10 +80,10 @@ class Apart {
   Apart(std::string name, const ReadLimits& limits, std::unique_ptr<ScratchFolder> spill);
   Status start();
   void ask(std::string_view sql, const std::map<std::string, Value>& parameters, Rows rows);
-  // Waits for the answer to the last message, which must come within `most`. `take` gets its rows.
-  // Returns its columns.
-  Result<std::vector<Column>> answer(std::chrono::milliseconds most, Rows rows,
-                                     const TakeRow& take);
+  // Waits for the answer to the last message, which must come within `most`. `columns` gets its
+  // columns, and then `take` its rows.
+  Status answer(std::chrono::milliseconds most, Rows rows, const TakeRow& take,
+                std::vector<Column>* columns);
   std::vector<Column> read_columns();
   // Reads rows up to the first word that is none, and returns that word. If `take` fails, the
   // process is interrupted, and its further rows are skipped.

@@ -15,6 +15,7 @@
 #include "desk/store/apart.h"
 #include "desk/store/duck.h"
 #include "desk/store/schema.h"
+#include "desk/store/stream.h"
 #include "shared/base/text.h"
 
 namespace xsp::store {
@@ -109,6 +110,8 @@ Result<Settings> own_settings(Database::State* state) {
   return common_settings(state->spill->path());
 }
 
+// On smaller files, the threads of one query cost more than they save.
+constexpr uintmax_t kSmallBytes = 16U << 20;
 // Bounds the memory for writing, however long the trace is.
 constexpr const char* kWriterMemory = "512MB";
 
@@ -338,7 +341,9 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
     settings.push_back({"memory_limit", kib(limits.memory_bytes)});
     settings.push_back({"max_temp_directory_size", kib(limits.memory_bytes * 4)});
   }
-  if (limits.threads != 0) settings.push_back({"threads", std::to_string(limits.threads)});
+  std::error_code ignored;
+  const int threads = fs::file_size(path, ignored) < kSmallBytes ? 1 : limits.threads;
+  if (threads != 0) settings.push_back({"threads", std::to_string(threads)});
   // The path is absolute, because DuckDB would take "name:rest" for a kind of database.
   XSP_CHECK_OK(connect(state.get(), fs::absolute(path).string(), settings));
   Database database(std::move(state));
@@ -388,7 +393,8 @@ void Database::remove_remains(const fs::path& path) {
 Result<Database> Database::in_memory() {
   auto state = std::make_unique<State>();
   state->name = "the database in memory";
-  XSP_TRY(const Settings settings, own_settings(state.get()));
+  XSP_TRY(Settings settings, own_settings(state.get()));
+  settings.push_back({"threads", "1"});
   XSP_CHECK_OK(connect(state.get(), "", settings));
   Database database(std::move(state));
   XSP_CHECK_OK(write_schema(database));
@@ -409,16 +415,30 @@ Result<Table> Database::query(std::string_view sql,
   return table;
 }
 
-Status Database::stream(std::string_view sql, const std::map<std::string, Value>& parameters,
-                        const TakeRow& take) {
-  if (state_->apart) return state_->apart->stream(sql, parameters, take);
+static Status stream_rows(Database& database, std::string_view sql,
+                          const std::map<std::string, Value>& parameters,
+                          std::vector<Column>* columns, const TakeRow& take) {
+  Database::State& state = database.state();
+  if (state.apart) return state.apart->stream(sql, parameters, take, columns);
   QueryResult result;
-  XSP_CHECK_OK(run(sql, parameters, result, true));
+  XSP_CHECK_OK(database.run(sql, parameters, result, true));
   ResultRows rows(result.result);
+  *columns = rows.columns();
   for (std::vector<std::vector<Value>> some; rows.next(&some);) {
     for (std::vector<Value>& row : some) XSP_CHECK_OK(take(row));
   }
-  return rows.check(state_->name);
+  return rows.check(state.name);
+}
+
+Status stream(Database& database, std::string_view sql, std::vector<Column>* columns,
+              const TakeRow& take) {
+  return stream_rows(database, sql, {}, columns, take);
+}
+
+Status Database::stream(std::string_view sql, const std::map<std::string, Value>& parameters,
+                        const TakeRow& take) {
+  std::vector<Column> unread;
+  return stream_rows(*this, sql, parameters, &unread, take);
 }
 
 Status Database::execute(std::string_view sql) {

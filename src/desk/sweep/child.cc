@@ -65,6 +65,10 @@ Status Running::start() {
   const pid_t parent = ::getpid();
   pid_ = has_pipes ? ::fork() : -1;
   if (pid_ == 0) {  // only async-signal-safe calls
+    // Whoever runs it may have blocked signals for its own threads.
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGINT);
     if (::getppid() != parent) ::_exit(1);

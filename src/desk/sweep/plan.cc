@@ -9,9 +9,8 @@
 
 #include "desk/catalogue/drift.h"
 #include "desk/manifest/manifest.h"
-#include "desk/manifest/schema.h"
 #include "desk/manifest/shipped.h"
-#include "desk/sweep/schema_text.h"
+#include "desk/sweep/read_sweep.h"
 #include "shared/base/words.h"
 
 namespace xsp::sweep {
@@ -23,21 +22,6 @@ using manifest::Node;
 constexpr size_t kTasksMax = 100000;
 constexpr size_t kNameBytesMax = 100;
 constexpr size_t kReferenceEvery = 10;  // tasks
-
-const Node& schema() {
-  static const Node tree = [] {
-    auto read = manifest::read_yaml(kSchemaText, "schema.json");
-    return read.ok() ? std::move(*read) : Node{};
-  }();
-  return tree;
-}
-
-Result<Node> read(const Asked& asked) {
-  XSP_TRY(Node tree, manifest::read_yaml(asked.text, asked.file));
-  const std::vector<manifest::Fault> faults = manifest::check(tree, schema());
-  if (!faults.empty()) return usage(manifest::fault_text(faults.front(), asked.file));
-  return tree;
-}
 
 std::vector<std::string> texts(const Node* node) {
   std::vector<std::string> all;
@@ -80,10 +64,11 @@ struct Model {
   std::string word;  // a path is absolute
   std::string name;
   std::vector<std::string> devices;  // empty: any
+  std::string container;             // empty: none
 };
 
 Result<Model> model_of(const std::string& word, const fs::path& folder) {
-  Model model{word, word, {}};
+  Model model{word, word, {}, {}};
   std::error_code error;
   const fs::path path = fs::absolute(folder / word, error).lexically_normal();
   if (word.find('/') != std::string::npos || fs::exists(path, error)) {
@@ -100,6 +85,7 @@ Result<Model> model_of(const std::string& word, const fs::path& folder) {
     manifest = std::move(*found);
   }
   if (!manifest) return model;
+  model.container = manifest->container;
   if (manifest->hardware) model.devices = manifest->hardware->devices;
   return model;
 }
@@ -173,6 +159,7 @@ class Expansion {
   void add_references(const Node& reference, const Model& model, Plan* plan) {
     Task task;
     task.model = model.word;
+    task.container = container_of(model);
     task.framework = reference.text_of("framework");
     task.device = reference.text_of("device");
     if (task.device.empty()) task.device = texts_or_one(tree_.find("devices")).front();
@@ -214,6 +201,11 @@ class Expansion {
   }
 
  private:
+  // The model's own image takes precedence over the image of the sweep.
+  std::string container_of(const Model& model) const {
+    return model.container.empty() ? tree_.text_of("container") : model.container;
+  }
+
   void fill_batch(const Scenario& scenario, const std::string& batch, Plan* plan) {
     for (const std::string& device : texts_or_one(tree_.find("devices"))) {
       for (const std::string& framework : texts_or_one(tree_.find("frameworks"))) {
@@ -236,6 +228,7 @@ class Expansion {
   void add(const Model& model, Task task, Plan* plan) {
     if (plan->tasks.size() >= kTasksMax) return;
     task.model = model.word;
+    task.container = container_of(model);
     task.name = name_of(model, task);
     if (is_excluded(tree_.find("exclude"), model, task)) {
       plan->left_out.push_back({task.name, "it is excluded"});
@@ -312,7 +305,7 @@ double seconds_of(const std::string& text) {
 }
 
 Result<executors::Settings> settings_of(const Asked& asked, const executors::Executor& executor) {
-  XSP_TRY(const Node tree, read(asked));
+  XSP_TRY(const Node tree, read_sweep(asked));
   const Node* all = tree.find("executors");
   const Node* own = all != nullptr ? all->find(executor.name) : nullptr;
   executors::Settings settings;
@@ -326,7 +319,7 @@ Result<executors::Settings> settings_of(const Asked& asked, const executors::Exe
 }
 
 Result<Plan> expand(const Asked& asked, const executors::Executor& executor) {
-  XSP_TRY(const Node tree, read(asked));
+  XSP_TRY(const Node tree, read_sweep(asked));
   Plan plan;
   plan.id = new_id();
   plan.name = tree.text_of("name");

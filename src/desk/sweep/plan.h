@@ -29,6 +29,8 @@ struct Task {
   std::string scenario;   // "profile", or one of `xsp evaluate`
   Words options;          // of the verb, without the dashes
   std::string system;     // the machine that must run it; empty: any
+  std::string container;  // the image in which it runs; empty: in none
+  std::string input;      // of a prediction (question.h): a file's bytes, as hexadecimal digits
 
   // Returns the words of the verb that does it, without -o.
   std::vector<std::string> words() const;

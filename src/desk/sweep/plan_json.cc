@@ -13,14 +13,17 @@ constexpr int kVersion = 1;
 json json_of(const Task& task) {
   json options = json::array();
   for (const auto& [name, value] : task.options) options.push_back({name, value});
-  return {{"name", task.name},
-          {"model", task.model},
-          {"framework", task.framework},
-          {"device", task.device},
-          {"batch", task.batch},
-          {"scenario", task.scenario},
-          {"options", std::move(options)},
-          {"system", task.system}};
+  json object = {{"name", task.name},
+                 {"model", task.model},
+                 {"framework", task.framework},
+                 {"device", task.device},
+                 {"batch", task.batch},
+                 {"scenario", task.scenario},
+                 {"options", std::move(options)},
+                 {"system", task.system}};
+  if (!task.container.empty()) object["container"] = task.container;
+  if (!task.input.empty()) object["input"] = task.input;
+  return object;
 }
 
 // These return the member, or the default if it is missing or of another kind.
@@ -53,6 +56,8 @@ Result<Task> task_of(const json& object, const std::string& file) {
     task.batch = static_cast<int64_t>(number_in(object, "batch", 0));
     task.scenario = text_in(object, "scenario");
     task.system = text_in(object, "system");
+    task.container = text_in(object, "container");
+    task.input = text_in(object, "input");
   }
   if (!is_file_name(task.name) || task.model.empty() || task.scenario.empty()) {
     return corrupt(file + ": a task has no name, model or scenario: write the plan again with " +

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+
+#include "shared/base/scratch.h"
 
 namespace xsp::sweep {
 namespace {
@@ -69,6 +72,22 @@ TEST(Expand, ADeviceThatTheManifestExcludesIsLeftOut) {
   const auto plan = expanded("models: [magika]\ndevices: [cpu, opencl]\n");
   ASSERT_TRUE(plan.ok()) << plan.error().text;
   for (const Task& task : plan->tasks) EXPECT_NE(task.device, "opencl");
+}
+
+TEST(Expand, TheImageOfAModelComesBeforeThatOfTheSweep) {
+  auto folder = ScratchFolder::create();
+  ASSERT_TRUE(folder.ok());
+  const std::string file = (*folder)->path() / "m.yml";
+  std::ofstream(file) << "name: m\nversion: 1.0.0\ntask: t\nmodel: {path: m.onnx}\n"
+                         "container: net:2\n";
+  const auto plan = expanded("models: [a, '" + file + "']\ncontainer: net:1\n");
+  ASSERT_TRUE(plan.ok()) << plan.error().text;
+  const auto read = plan_of(to_json(*plan), "plan.json");
+  ASSERT_TRUE(read.ok()) << read.error().text;
+  ASSERT_EQ(read->tasks.size(), 2u);
+  EXPECT_EQ(read->tasks[0].container, "net:1");
+  EXPECT_EQ(read->tasks[1].container, "net:2");
+  EXPECT_EQ(expanded("models: [a]\n")->tasks[0].container, "");
 }
 
 TEST(Expand, TheReferenceIsFirstAndLastAndBetween) {

@@ -10,21 +10,23 @@
 namespace xsp::sweep {
 namespace {
 
-constexpr size_t kPlanBytesMax = 1 << 20;  // of a plan with one task
+constexpr size_t kPlanBytesMax = 40 << 20;  // of a plan with one task, and a prediction's file
 
 }  // namespace
 
 Result<std::string> read_line(int fd) {
   std::string line;
-  char c = 0;
-  ssize_t count = 0;
-  while ((count = ::read(fd, &c, 1)) != 0 && c != '\n') {
+  std::vector<char> buffer(64 << 10);
+  for (;;) {
+    const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return failed(std::string("the plan cannot be read: ") + std::strerror(errno));
-    line += c;
+    const std::string_view read(buffer.data(), static_cast<size_t>(count));
+    const size_t end = read.find('\n');
+    line += read.substr(0, end);
     if (line.size() > kPlanBytesMax) return corrupt("the plan is too long: send one task");
+    if (count == 0 || end != std::string_view::npos) return line;
   }
-  return line;
 }
 
 Status send(int fd, std::string_view bytes) {

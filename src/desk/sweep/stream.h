@@ -10,7 +10,7 @@
 
 namespace xsp::sweep {
 
-// Reads a line of at most 1 MiB from a descriptor, and nothing after it.
+// Reads a line of at most 40 MiB from a descriptor; whoever asks sends nothing after it.
 Result<std::string> read_line(int fd);
 Status send(int fd, std::string_view bytes);
 Status send_file(int fd, const std::filesystem::path& path);

@@ -221,7 +221,8 @@ executors::Job job_of(const Folder& folder, const Plan& plan,
   job.program = program;
   job.settings = plan.settings;
   job.limit_s = plan.timeout_s;
-  for (const Task& task : plan.tasks) job.units.push_back({task.name, task.device, task.system});
+  for (const Task& task : plan.tasks)
+    job.units.push_back({task.name, task.device, task.system, task.container});
   return job;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "desk/sweep/child.h"
 #include "desk/sweep/folder.h"
 #include "desk/sweep/plan.h"
 #include "shared/base/result.h"
@@ -28,6 +29,11 @@ struct Through {
 Result<Attempt> run_task(const Folder& folder, const Plan& plan, size_t index,
                          const std::filesystem::path& program, const Through& through,
                          const std::atomic<int>& stop);
+
+// Judges the end of a verb of xsp, by the exit statuses that it promises.
+void judge(const ChildEnd& end, const std::filesystem::path& log, Attempt* attempt);
+// Returns the last error line of a log, or its last line.
+std::string last_words(const std::filesystem::path& log);
 
 // Answers one request over a stream. Returns once the answer is written.
 Status answer_task(int in, int out, size_t index, const std::filesystem::path& program,

@@ -89,8 +89,8 @@ int64_t arrival_of(const mlperf::QuerySample& sample) {
 
 class LoadgenSource::Test : public mlperf::SystemUnderTest {
  public:
-  Test(const LoadSettings& settings, const Server& server)
-      : settings_(settings), server_(server), samples_(settings.loadgen.samples) {
+  explicit Test(const LoadSettings& settings)
+      : settings_(settings), samples_(settings.loadgen.samples) {
     thread_ = std::thread([this] {
       const auto thrown = guard([this] {
         // A file audit.config in the current folder would change the settings: none is read.
@@ -130,17 +130,23 @@ class LoadgenSource::Test : public mlperf::SystemUnderTest {
 
   void wait_until(int64_t ns) {
     std::unique_lock lock(mutex_);
-    const auto has_news = [this] { return !arrived_.empty() || has_issued_all_; };
+    const auto has_news = [this] { return !arrived_.empty() || has_issued_all_ || is_woken_; };
     if (ns == kNever) {
       changed_.wait(lock, has_news);
     } else {
       changed_.wait_for(lock, nanoseconds(ns - xsp_now_ns()), has_news);
     }
+    is_woken_ = false;
   }
 
-  // Tells LoadGen the answers of a batch, which are those that the server gave last.
-  void answer(std::span<const LoadRequest> batch) {
-    const std::span<const std::string> answers = server_.answers();
+  void wake() {
+    const std::lock_guard lock(mutex_);
+    is_woken_ = true;
+    changed_.notify_all();
+  }
+
+  // Tells LoadGen the answers of a batch.
+  void answer(std::span<const LoadRequest> batch, std::span<const std::string> answers) {
     std::vector<mlperf::QuerySampleResponse> responses;
     for (size_t i = 0; i < batch.size(); ++i) {
       responses.emplace_back(batch[i].handle, 0, 0);
@@ -184,7 +190,6 @@ class LoadgenSource::Test : public mlperf::SystemUnderTest {
  private:
   const std::string name_ = "xsp";
   const LoadSettings settings_;
-  const Server& server_;
   Samples samples_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -194,6 +199,7 @@ class LoadgenSource::Test : public mlperf::SystemUnderTest {
   uint64_t abandoned_ = 0;
   bool has_issued_all_ = false;
   bool has_returned_ = false;
+  bool is_woken_ = false;
   std::optional<Thrown> thrown_;
   std::thread thread_;
 };
@@ -201,10 +207,8 @@ class LoadgenSource::Test : public mlperf::SystemUnderTest {
 LoadgenSource::LoadgenSource(std::unique_ptr<Test> test) : test_(std::move(test)) {}
 LoadgenSource::~LoadgenSource() = default;
 
-std::unique_ptr<LoadgenSource> LoadgenSource::start(const LoadSettings& settings,
-                                                    const Server& server) {
-  return std::unique_ptr<LoadgenSource>(
-      new LoadgenSource(std::make_unique<Test>(settings, server)));
+std::unique_ptr<LoadgenSource> LoadgenSource::start(const LoadSettings& settings) {
+  return std::unique_ptr<LoadgenSource>(new LoadgenSource(std::make_unique<Test>(settings)));
 }
 
 void LoadgenSource::take(int64_t /*now_ns*/, std::deque<LoadRequest>* queue) { test_->take(queue); }
@@ -217,8 +221,11 @@ int64_t LoadgenSource::next_ns() {
 
 void LoadgenSource::wait_until(int64_t ns, Clock& /*clock*/) { test_->wait_until(ns); }
 
-void LoadgenSource::answered(std::span<const LoadRequest> batch, int64_t /*done_ns*/) {
-  test_->answer(batch);
+void LoadgenSource::wake(Clock& /*clock*/) { test_->wake(); }
+
+void LoadgenSource::answered(std::span<const LoadRequest> batch, std::span<const std::string> texts,
+                             int64_t /*done_ns*/) {
+  test_->answer(batch, texts);
 }
 
 bool LoadgenSource::has_ended() { return test_->has_issued_all(); }

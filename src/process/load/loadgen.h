@@ -10,7 +10,7 @@
 // Every request that LoadGen issues must be answered, or its test never ends. So end() answers
 // those that were abandoned, too; LoadGen counts these as answered then.
 //
-// Thread rule: one thread calls the methods; LoadGen's threads come and go inside.
+// Thread rule: that of Source; LoadGen's threads come and go inside.
 #ifndef XSP_PROCESS_LOAD_LOADGEN_H_
 #define XSP_PROCESS_LOAD_LOADGEN_H_
 
@@ -26,14 +26,16 @@ namespace xsp::process {
 
 class LoadgenSource : public Source {
  public:
-  // Starts the test. The server gives the answers, which LoadGen logs in its accuracy mode.
-  static std::unique_ptr<LoadgenSource> start(const LoadSettings& settings, const Server& server);
+  // Starts the test. LoadGen logs the texts of the answers in its accuracy mode.
+  static std::unique_ptr<LoadgenSource> start(const LoadSettings& settings);
   ~LoadgenSource() override;
 
   void take(int64_t now_ns, std::deque<LoadRequest>* queue) override;
   int64_t next_ns() override;
   void wait_until(int64_t ns, Clock& clock) override;
-  void answered(std::span<const LoadRequest> batch, int64_t done_ns) override;
+  void wake(Clock& clock) override;
+  void answered(std::span<const LoadRequest> batch, std::span<const std::string> texts,
+                int64_t done_ns) override;
   bool has_ended() override;
 
   // Waits until LoadGen has written its logs. Returns the number of requests that were issued and

@@ -17,11 +17,11 @@ void suit_specs(const ModelPipelines& pipelines, std::vector<TensorSpec>* specs)
   }
 }
 
-Status suit_tensors(const ModelPipelines& pipelines, std::vector<Tensor>* tensors) {
+Status suit_tensors(const ModelPipelines& pipelines, Inputs* inputs) {
   for (const ModelPipelines::Side& side : pipelines.inputs) {
-    if (side.pipeline.given().kind != pipelines::Kind::kNothing) continue;
+    Tensor tensor = inputs->tensors[side.tensor];
+    if (side.pipeline.given().kind != pipelines::Kind::kNothing || tensor.is_given) continue;
     XSP_TRY(Value value, side.pipeline.run({}, {}));
-    Tensor& tensor = (*tensors)[side.tensor];
     const auto axis = static_cast<size_t>(side.batch_axis);
     const bool has_batch = side.batch_axis >= 0 && axis < tensor.dimensions.size();
     const auto batch = has_batch ? static_cast<size_t>(tensor.dimensions[axis]) : 1;
@@ -29,6 +29,7 @@ Status suit_tensors(const ModelPipelines& pipelines, std::vector<Tensor>* tensor
     tensor.dimensions = std::move(joined.type.dimensions);
     tensor.data = std::move(joined.data);
     tensor.values = "by the steps of the manifest";
+    set_values(std::move(tensor), side.tensor, inputs);
   }
   return Ok{};
 }

@@ -24,6 +24,11 @@ Result<std::unique_ptr<Server>> make_server(OpenModel& model, const LoadSettings
                                             const WorkerOptions& options,
                                             const std::optional<ModelPipelines>& pipelines);
 
+// Returns the settings of one of the instances: each writes its outputs to a file of its own.
+LoadSettings settings_of_instance(LoadSettings settings, size_t instance);
+// Appends the outputs of the further instances to those of the first one.
+Status join_outputs(const LoadSettings& settings);
+
 }  // namespace xsp::process
 
 #endif  // XSP_PROCESS_LOAD_MAKE_SERVER_H_

@@ -44,9 +44,9 @@ Result<ModelPipelines> read_pipelines(const std::string& file,
 
 // Make inputs that are made up like those that the pipelines make: the dimensions that the model
 // leaves open are those of the steps' results, and an input that needs nothing of a request gets
-// what its steps give.
+// what its steps give. The user's own values stay.
 void suit_specs(const ModelPipelines& pipelines, std::vector<TensorSpec>* specs);
-Status suit_tensors(const ModelPipelines& pipelines, std::vector<Tensor>* tensors);
+Status suit_tensors(const ModelPipelines& pipelines, Inputs* inputs);
 
 class PipelineServer : public Server {
  public:

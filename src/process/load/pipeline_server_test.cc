@@ -229,12 +229,18 @@ TEST_F(WindowsTest, InputsThatAreMadeUpSuitTheSteps) {
   ASSERT_TRUE(made.ok()) << made.error().text;
   suit_specs(*made, &inputs_);
   EXPECT_EQ(inputs_[0].dimensions, (std::vector<int64_t>{-1, 2}));
-  std::vector<Tensor> tensors = {
-      {"x", XSP_FLOAT32, {1, 2}, std::vector<std::byte>(8, std::byte{1}), ""},
-      {"s", XSP_FLOAT32, {1, 1}, std::vector<std::byte>(4, std::byte{1}), ""}};
-  ASSERT_TRUE(suit_tensors(*made, &tensors).ok());
-  EXPECT_EQ(tensors[0].data, std::vector<std::byte>(8, std::byte{1}));
-  EXPECT_EQ(tensors[1].data, std::vector<std::byte>(4, std::byte{0}));
+  Inputs inputs;
+  inputs.tensors = {{"x", XSP_FLOAT32, {1, 2}, std::vector<std::byte>(8, std::byte{1}), "", false},
+                    {"s", XSP_FLOAT32, {1, 1}, std::vector<std::byte>(4, std::byte{1}), "", true}};
+  inputs.notes = {"input 's': its value is made up, and may steer loops", "another"};
+  ASSERT_TRUE(suit_tensors(*made, &inputs).ok());
+  EXPECT_EQ(inputs.tensors[1].data, std::vector<std::byte>(4, std::byte{1})) << "the user's own";
+  EXPECT_EQ(inputs.notes.size(), 2u);
+  inputs.tensors[1].is_given = false;
+  ASSERT_TRUE(suit_tensors(*made, &inputs).ok());
+  EXPECT_EQ(inputs.tensors[0].data, std::vector<std::byte>(8, std::byte{1}));
+  EXPECT_EQ(inputs.tensors[1].data, std::vector<std::byte>(4, std::byte{0}));
+  EXPECT_EQ(inputs.notes, std::vector<std::string>{"another"});
 }
 
 Value value_of(std::vector<int64_t> dimensions, const std::vector<int32_t>& numbers) {

@@ -1,5 +1,8 @@
 #include "process/load/request_spans.h"
 
+#include <iterator>
+#include <utility>
+
 #include "xsp/xsp.h"
 
 namespace xsp::process {
@@ -18,7 +21,10 @@ RequestSpans::RequestSpans()
       output_site_(xsp_intern_site(XSP_LEVEL_APPLICATION, "output", kPart)),
       request_key_(xsp_intern_key(kRequestKey)),
       batch_key_(xsp_intern_key("batch")),
-      position_key_(xsp_intern_key("position")) {}
+      position_key_(xsp_intern_key("position")),
+      instance_key_(xsp_intern_key("instance")),
+      waited_key_(xsp_intern_key("waited_ns")),
+      clock_key_(xsp_intern_key("clock_mhz")) {}
 
 // Returns the number of a thread on which no request overlaps this one.
 uint32_t RequestSpans::thread_for(const Answer& answer) {
@@ -58,13 +64,19 @@ void RequestSpans::emit(std::span<const Answer> batch,
     }
     emit_part(pipeline_site_, thread, answer.formed_ns, answer.ready_ns);
     emit_part(output_site_, thread, answer.computed_ns, answer.done_ns);
-    xsp_value values[3] = {};
-    const uint32_t keys[] = {request_key_, batch_key_, position_key_};
-    const uint64_t numbers[] = {answer.id, answer.batch, answer.position};
-    for (size_t i = 0; i < 3; ++i) {
-      values[i].key = keys[i];
-      values[i].kind = XSP_VALUE_INT;
-      values[i].value.as_int = static_cast<int64_t>(numbers[i]);
+    const std::pair<uint32_t, int64_t> facts[] = {{request_key_, static_cast<int64_t>(answer.id)},
+                                                  {batch_key_, static_cast<int64_t>(answer.batch)},
+                                                  {position_key_, int64_t{answer.position}},
+                                                  {instance_key_, int64_t{answer.instance}},
+                                                  {waited_key_, answer.waited_ns},
+                                                  {clock_key_, answer.clock_mhz}};
+    xsp_value values[std::size(facts)] = {};
+    size_t count = 0;
+    for (const auto& [key, number] : facts) {
+      if (number < 0) continue;  // not known
+      values[count].key = key;
+      values[count].kind = XSP_VALUE_INT;
+      values[count++].value.as_int = number;
     }
     xsp_complete_span span{};
     span.struct_size = sizeof span;
@@ -73,7 +85,7 @@ void RequestSpans::emit(std::span<const Answer> batch,
     span.start_ns = answer.arrival_ns;
     span.duration_ns = answer.done_ns - answer.arrival_ns;
     span.values = values;
-    span.value_count = std::size(values);
+    span.value_count = count;
     xsp_emit(&span);
   }
 }

@@ -6,7 +6,9 @@
 // thread, and these hold the pipeline's steps; parts without duration are left out. The model's
 // span is on the model's thread. It has the attribute `request`, the number of the first request of
 // its batch, and the desk makes that request its parent. Every request has the attributes `request`
-// (its number), `batch` (the number of its batch) and `position` (its place in the batch, from 0).
+// (its number), `batch` (the number of its batch), `position` (its place in the batch, from 0) and
+// `instance` (the number of the model's instance that answered it, from 0); where they are known,
+// `waited_ns` and `clock_mhz` are those of Answer.
 #ifndef XSP_PROCESS_LOAD_REQUEST_SPANS_H_
 #define XSP_PROCESS_LOAD_REQUEST_SPANS_H_
 
@@ -41,7 +43,8 @@ class RequestSpans {
   std::set<Slot> slots_;
   uint32_t request_site_ = 0, queue_site_ = 0, batch_site_ = 0, pipeline_site_ = 0,
            output_site_ = 0;
-  uint32_t request_key_ = 0, batch_key_ = 0, position_key_ = 0;
+  uint32_t request_key_ = 0, batch_key_ = 0, position_key_ = 0, instance_key_ = 0, waited_key_ = 0,
+           clock_key_ = 0;
 };
 
 }  // namespace xsp::process

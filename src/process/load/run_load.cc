@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "process/load/loadgen.h"
+#include "process/load/other_programs.h"
 #include "process/load/request_spans.h"
 #include "process/load/sources.h"
 
@@ -20,7 +21,7 @@ Status write_answers(const LoadReport& report, const std::string& path) {
     file << answer.id << '\t' << answer.batch << '\t' << answer.position << '\t'
          << answer.batch_size << '\t' << answer.arrival_ns << '\t' << answer.free_ns << '\t'
          << answer.formed_ns << '\t' << answer.ready_ns << '\t' << answer.computed_ns << '\t'
-         << answer.done_ns << '\n';
+         << answer.done_ns << '\t' << answer.instance << '\n';
   }
   file.close();
   if (!file) return failed(path + ": cannot be written: make room for it");
@@ -37,17 +38,23 @@ Result<LoadSettings> read_load_settings(const std::string& path) {
   return parse_load_settings(text.str());
 }
 
-Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const SendFields& send) {
+Result<LoadReport> run_load(const LoadSettings& settings, std::span<Server* const> servers,
+                            const SendFields& send) {
   RealClock clock;
   std::optional<RequestSpans> spans;
-  if (settings.records_requests) spans.emplace();
+  std::optional<OtherPrograms> others;
+  if (settings.records_requests) {
+    spans.emplace();
+    others.emplace();
+  }
   const int64_t start_ns = clock.now_ns();
   std::unique_ptr<LoadgenSource> loadgen;
-  if (settings.generator == Generator::kLoadgen) loadgen = LoadgenSource::start(settings, server);
+  if (settings.generator == Generator::kLoadgen) loadgen = LoadgenSource::start(settings);
   const std::unique_ptr<Source> own = loadgen ? nullptr : make_source(settings, start_ns);
   Source& source = loadgen ? static_cast<Source&>(*loadgen) : *own;
   int64_t told_ns = start_ns;
-  const OnBatch on_batch = [&](std::span<const Answer> batch, const LoadReport& so_far) {
+  const OnBatch on_batch = [&](const Server& server, std::span<const Answer> batch,
+                               const LoadReport& so_far) {
     if (spans) spans->emit(batch, server.steps());
     const int64_t done_ns = batch.back().done_ns;
     if (done_ns - told_ns < kProgressNs) return;
@@ -55,7 +62,7 @@ Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const 
     send({"progress", std::to_string(so_far.answers.size()), std::to_string(done_ns - start_ns),
           std::to_string(done_ns - batch.front().arrival_ns)});
   };
-  XSP_TRY(LoadReport report, serve(settings, start_ns, source, server, clock, on_batch));
+  XSP_TRY(LoadReport report, serve(settings, start_ns, source, servers, clock, on_batch));
   if (loadgen) {
     XSP_TRY(report.abandoned, loadgen->end());
   }

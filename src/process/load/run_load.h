@@ -3,6 +3,7 @@
 #define XSP_PROCESS_LOAD_RUN_LOAD_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,10 @@ using SendFields = std::function<void(const std::vector<std::string>& fields)>;
 // Reads a settings file. An error names the file.
 Result<LoadSettings> read_load_settings(const std::string& path);
 
-// Lets the server answer the load, emits the requests' spans, writes the answers' file, and sends
+// Lets the servers answer the load, emits the requests' spans, writes the answers' file, and sends
 // the progress.
-Result<LoadReport> run_load(const LoadSettings& settings, Server& server, const SendFields& send);
+Result<LoadReport> run_load(const LoadSettings& settings, std::span<Server* const> servers,
+                            const SendFields& send);
 
 }  // namespace xsp::process
 

@@ -1,31 +1,33 @@
-// serve(): answers the requests of a source with a model, one batch after another.
+// serve(): answers the requests of a source with a model, or with several instances of it.
 //
-//   source -> queue -> batcher -> pipeline -> model -> output
+//                             +-> pipeline -> model -> output    (instance 0)
+//   source -> queue, batcher -+
+//                             +-> pipeline -> model -> output    (instance 1)
 //
-// The thread that runs the model also looks at the queue, so an arrival costs it nothing while it
-// runs. Where the arrival times are known in advance, no other thread takes part: a request is in
-// the queue from its arrival time on, whatever the thread does then. So a load that the machine
-// cannot keep up with is measured as it is, and no generator competes for a processor.
-//
-// The batcher. When the model is free, the requests in the queue form a batch, the oldest first. It
-// is closed as soon as it has max_batch requests; or its oldest request has been there for
-// max_wait; or no further request can come before one of its own is answered.
+// Each instance has a thread, and the threads of those that are free also look at the queue, so an
+// arrival costs nothing while all of them run. One free thread looks, the others sleep. Where the
+// arrival times are known in advance, no other thread takes part: a request is in the queue from
+// its arrival time on, whatever the threads do then. So a load that the machine cannot keep up with
+// is measured as it is, and no generator competes for a processor. queue.h has the batcher's rules.
 //
 // The parts of a request's latency follow one another, and add up to it exactly:
 //
 //   arrival      free          formed          ready        computed      done
 //   |--- queue ---|--- batch ---|--- pipeline ---|--- model ---|-- output --|
-//     others are    waits for     its inputs are   its batch     its answer
-//     answered      companions    made             runs          is made
+//     all instances waits for     its inputs are   its batch     its answer
+//     are busy      companions    made             runs          is made
 //
 // Time comes from a Clock, so that a test can simulate it.
 #ifndef XSP_PROCESS_LOAD_SERVE_H_
 #define XSP_PROCESS_LOAD_SERVE_H_
 
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,12 +52,15 @@ struct Answer {
   uint64_t batch = 0;  // number of its batch, from 0
   uint32_t position = 0;
   uint32_t batch_size = 0;
+  uint32_t instance = 0;
   int64_t arrival_ns = 0;
   int64_t free_ns = 0;
   int64_t formed_ns = 0;
   int64_t ready_ns = 0;
   int64_t computed_ns = 0;
   int64_t done_ns = 0;
+  int64_t waited_ns = -1;  // while the model ran, its thread waited for a processor; -1: not known
+  int64_t clock_mhz = -1;  // of the processor right after the answer; -1: not known
 };
 
 // A step of a pipeline that ran for a request. Its site is one of xsp_intern_site.
@@ -70,6 +75,10 @@ class Clock {
   virtual ~Clock() = default;
   virtual int64_t now_ns() = 0;
   virtual void wait_until(int64_t ns) = 0;
+  // Ends another thread's wait, or its next one if it does not wait now.
+  virtual void wake() {}
+  // Returns the clock of the processor that the calling thread runs on; -1: not known.
+  virtual int64_t processor_mhz() { return -1; }
 };
 
 // The clock of the spans.
@@ -77,9 +86,17 @@ class RealClock : public Clock {
  public:
   int64_t now_ns() override;
   void wait_until(int64_t ns) override;
+  void wake() override;
+  int64_t processor_mhz() override;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::atomic<bool> is_woken_ = false;
 };
 
-// Produces requests.
+// Produces requests. Thread rule: one call at a time; while a thread waits, others may call all but
+// wait_until().
 class Source {
  public:
   virtual ~Source() = default;
@@ -88,14 +105,18 @@ class Source {
   // Returns the time of the next arrival; kNever: none comes before a request is answered. A source
   // whose arrivals are not known in advance returns a time until which it may be asked again.
   virtual int64_t next_ns() = 0;
-  // Returns once `ns` has come, or earlier if a request has arrived.
+  // Returns once `ns` has come, or earlier if a request has arrived or the wait is ended by wake().
   virtual void wait_until(int64_t ns, Clock& clock) { clock.wait_until(ns); }
-  virtual void answered(std::span<const LoadRequest> batch, int64_t done_ns) = 0;
+  virtual void wake(Clock& clock) { clock.wake(); }
+  // `texts`: what an instance answered; see Server::answers.
+  virtual void answered(std::span<const LoadRequest> batch, std::span<const std::string> texts,
+                        int64_t done_ns) = 0;
   // Returns whether no request will come any more.
   virtual bool has_ended() = 0;
 };
 
-// Makes the inputs of a batch, runs the model, and makes answers of its outputs.
+// An instance: makes the inputs of a batch, runs the model, and makes answers of its outputs.
+// Thread rule: one thread at a time calls it.
 class Server {
  public:
   virtual ~Server() = default;
@@ -114,20 +135,22 @@ class Server {
 };
 
 struct LoadReport {
-  std::vector<Answer> answers;  // in the order of the batches
+  std::vector<Answer> answers;  // in the order in which their batches were answered
   uint64_t batches = 0;
   uint64_t abandoned = 0;  // requests that arrived and were not answered when the time was over
   int64_t start_ns = 0;
   int64_t end_ns = 0;
 };
 
-// Is called after each batch.
-using OnBatch = std::function<void(std::span<const Answer> batch, const LoadReport& report)>;
+// Is called after each batch, one call at a time, with the instance that has answered it.
+using OnBatch = std::function<void(const Server& server, std::span<const Answer> batch,
+                                   const LoadReport& report)>;
 
 // Serves until the source has ended, or until `settings.time_ns` after the begin. `start_ns` is the
-// begin: the time from which the source counts.
+// begin: the time from which the source counts. There are as many servers as `settings.instances`;
+// the first one is called by the calling thread. Several of them need a clock that goes by itself.
 Result<LoadReport> serve(const LoadSettings& settings, int64_t start_ns, Source& source,
-                         Server& server, Clock& clock, const OnBatch& on_batch);
+                         std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch);
 
 }  // namespace xsp::process
 

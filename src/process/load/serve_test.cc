@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "process/load/settings.h"
 #include "process/load/sources.h"
@@ -54,7 +58,8 @@ LoadReport simulate(const LoadSettings& settings, int64_t run_ns, int64_t prepar
   server.prepare_ns_ = prepare_ns;
   server.finish_ns_ = finish_ns;
   const auto source = make_source(settings, 0);
-  const auto report = serve(settings, 0, *source, server, clock, {});
+  Server* const servers[] = {&server};
+  const auto report = serve(settings, 0, *source, servers, clock, {});
   EXPECT_TRUE(report.ok());
   return *report;
 }
@@ -104,7 +109,7 @@ TEST(Serve, WaitsAsLongAsTheoryOfMD1Says) {
     const double half = kStudent * std::sqrt(squares / (kParts * (kParts - 1)));
     const double theory = load * kRunNs / (2 * (1 - load));
     EXPECT_LT(std::abs(mean - theory), half)
-        << "load " << load << ": mean " << mean << " +- " << half << ", theory " << theory;
+        << "load " << load << ": mean " << mean << " ± " << half << ", theory " << theory;
     EXPECT_LT(half, 0.1 * theory) << "load " << load << ": too wide to say anything";
   }
 }
@@ -177,6 +182,72 @@ TEST(Serve, AbandonsWhatWaitsWhenTheTimeIsOver) {
   EXPECT_EQ(report.abandoned, 90u);
 }
 
+// A model that takes a while of real time, and fails in one of its runs.
+class SleepingServer : public Server {
+ public:
+  explicit SleepingServer(int fails_at = -1) : fails_at_(fails_at) {}
+  Status prepare(std::span<const LoadRequest>) override { return Ok{}; }
+  Status run(std::span<const LoadRequest>) override {
+    EXPECT_FALSE(runs_now_.exchange(true)) << "two threads call one instance";
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+    runs_now_ = false;
+    return runs_++ == fails_at_ ? Status(failed("as it should")) : Status(Ok{});
+  }
+  int runs_ = 0;
+
+ private:
+  const int fails_at_;
+  std::atomic<bool> runs_now_ = false;
+};
+
+TEST(Serve, SeveralInstancesAnswerAtTheSameTimeAndEachRequestOnce) {
+  for (const Generator generator : {Generator::kServer, Generator::kClosed, Generator::kOffline}) {
+    LoadSettings settings = server_settings(4000, 2000);
+    settings.generator = generator;
+    settings.clients = 7;
+    settings.instances = 3;
+    settings.max_batch = 2;
+    settings.max_wait_ns = 200'000;
+    SleepingServer servers[3];
+    Server* const all[] = {&servers[0], &servers[1], &servers[2]};
+    RealClock clock;
+    const int64_t start_ns = clock.now_ns();
+    const auto source = make_source(settings, start_ns);
+    const auto report = serve(settings, start_ns, *source, all, clock, {});
+    ASSERT_TRUE(report.ok());
+    expect_conserved(*report, settings);
+    EXPECT_EQ(report->abandoned, 0u);
+    for (const SleepingServer& server : servers) EXPECT_GT(server.runs_, 0);
+    // Two runs overlap on different instances, and never on one.
+    bool overlaps = false;
+    std::map<uint32_t, int64_t> done_ns;
+    for (const Answer& a : report->answers) {
+      if (a.position > 0) continue;
+      EXPECT_LE(done_ns[a.instance], a.formed_ns);
+      done_ns[a.instance] = a.done_ns;
+      for (const auto& [instance, ns] : done_ns) {
+        overlaps |= instance != a.instance && ns > a.formed_ns;
+      }
+    }
+    EXPECT_TRUE(overlaps);
+  }
+}
+
+TEST(Serve, AnInstanceThatFailsEndsTheLoadOfAll) {
+  LoadSettings settings;
+  settings.clients = 2;
+  settings.requests = 1'000'000;
+  settings.instances = 2;
+  SleepingServer good, bad(5);
+  Server* const all[] = {&good, &bad};
+  RealClock clock;
+  const int64_t start_ns = clock.now_ns();
+  const auto source = make_source(settings, start_ns);
+  const auto report = serve(settings, start_ns, *source, all, clock, {});
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.error().text, "as it should");
+}
+
 TEST(Sources, PoissonHasItsRateAndIsSeeded) {
   const auto arrivals = poisson_arrivals(1000, 100'000, 3);
   const double seconds = static_cast<double>(arrivals.back()) / 1e9;
@@ -210,6 +281,9 @@ TEST(Settings, AreReadOrRefusedWithTheirLine) {
            {"generator\tnone\n", "line 1: generator 'none': unknown"},
            {"requests\t3\nrate\t0\n", "line 2: rate '0'"},
            {"requests\t3\nrate\tnan\n", "line 2: rate 'nan'"},
+           {"instances\t0\n", "line 1: instances '0'"},
+           {"answers\ta\nrequests\t3\nlengths\tl\ntokens\tt\ninstances\t2\n",
+            "instances: a generation has one"},
            {"requests\n", "line 1: not a key and a value"},
            {"requests\t3\n", "answers: missing"},
            {"answers\tf\n", "requests: missing"},

@@ -94,6 +94,7 @@ bool set_value(const std::string& key, const std::string& value, LoadSettings* s
   if (key == "rate") return parse(value, &s->rate) && s->rate > 0 && s->rate <= kNsPerSecond;
   if (key == "requests") return parse(value, &s->requests) && in(s->requests, 1, kRequestsMax);
   if (key == "time_ns") return parse(value, &s->time_ns) && s->time_ns >= 0;
+  if (key == "instances") return parse(value, &s->instances) && in(s->instances, 1, kInstancesMax);
   if (key == "max_batch") return parse(value, &s->max_batch) && in(s->max_batch, 1, kBatchMax);
   if (key == "max_wait_ns") return parse(value, &s->max_wait_ns) && s->max_wait_ns >= 0;
   if (key == "seed") return parse(value, &s->seed);
@@ -139,6 +140,9 @@ Status check(const LoadSettings& settings) {
   }
   if (settings.lengths.empty() != settings.tokens.empty()) {
     return usage("lengths: they need tokens, and tokens need lengths: name both files");
+  }
+  if (!settings.lengths.empty() && settings.instances > 1) {
+    return usage("instances: a generation has one instance, which answers all clients together");
   }
   if (settings.generator == Generator::kLoadgen) return check_loadgen(settings);
   if (settings.generator == Generator::kServer && settings.rate == 0) {

@@ -14,6 +14,7 @@ namespace xsp::process {
 
 inline constexpr uint64_t kRequestsMax = 10'000'000;  // limit of one load
 inline constexpr uint64_t kBatchMax = 65536;
+inline constexpr uint64_t kInstancesMax = 256;
 
 enum class Generator { kClosed, kServer, kOffline, kReplay, kLoadgen };
 enum class LoadgenScenario { kSingle, kMulti, kServer, kOffline };
@@ -37,6 +38,7 @@ struct LoadSettings {
   std::vector<int64_t> arrivals;  // kReplay: nanoseconds from the begin, in order
   uint64_t requests = 0;          // the load ends after so many
   int64_t time_ns = 0;            // no request arrives later than this; 0: no limit
+  uint64_t instances = 1;         // of the model, which answer from one queue
   uint64_t max_batch = 1;         // largest batch
   int64_t max_wait_ns = 0;        // longest time that a request waits for others to join it
   uint64_t seed = 1;              // of the arrival times

@@ -34,7 +34,8 @@ void Closed::take(int64_t now_ns, std::deque<LoadRequest>* queue) {
   }
 }
 
-void Closed::answered(std::span<const LoadRequest> batch, int64_t done_ns) {
+void Closed::answered(std::span<const LoadRequest> batch, std::span<const std::string> /*texts*/,
+                      int64_t done_ns) {
   for (const LoadRequest& request : batch) {
     if (--unanswered_[request.handle] == 0) send(request.handle, done_ns);
   }

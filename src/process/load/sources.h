@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "process/load/serve.h"
@@ -21,7 +22,7 @@ class Scheduled : public Source {
       : arrivals_(std::move(arrivals)), start_ns_(start_ns) {}
   void take(int64_t now_ns, std::deque<LoadRequest>* queue) override;
   int64_t next_ns() override;
-  void answered(std::span<const LoadRequest>, int64_t) override {}
+  void answered(std::span<const LoadRequest>, std::span<const std::string>, int64_t) override {}
   bool has_ended() override { return next_ == arrivals_.size(); }
 
  private:
@@ -37,7 +38,8 @@ class Closed : public Source {
   Closed(const LoadSettings& settings, int64_t start_ns);
   void take(int64_t now_ns, std::deque<LoadRequest>* queue) override;
   int64_t next_ns() override { return pending_.empty() ? kNever : pending_.front().arrival_ns; }
-  void answered(std::span<const LoadRequest> batch, int64_t done_ns) override;
+  void answered(std::span<const LoadRequest> batch, std::span<const std::string> texts,
+                int64_t done_ns) override;
   bool has_ended() override { return sent_ == requests_ && pending_.empty(); }
 
  private:

@@ -86,14 +86,17 @@ class Dimensions {
   explicit Dimensions(const WorkerOptions& options)
       : wanted_batch_(options.batch), batch_(options.batch) {}
 
-  // Takes the user's shape for an input. Returns a text that says what is wrong with it.
-  std::optional<std::string> bind(const TensorSpec& spec, const std::vector<int64_t>& given) {
+  // Takes the user's shape for an input, and puts the batch in place of kBatchDimension. Returns a
+  // text that says what is wrong with it.
+  std::optional<std::string> bind(const TensorSpec& spec, std::vector<int64_t>* shape) {
+    std::vector<int64_t>& given = *shape;
     if (given.size() != spec.dimensions.size()) {
       return std::to_string(given.size()) + " dimensions instead of " +
              std::to_string(spec.dimensions.size());
     }
     for (size_t i = 0; i < given.size(); ++i) {
       const std::string& symbol = spec.symbols[i];
+      if (given[i] == kBatchDimension) given[i] = batch_.value_or(1);
       if (spec.dimensions[i] >= 0) {
         if (given[i] != spec.dimensions[i]) {
           return "dimension " + std::to_string(i) + " is fixed at " +
@@ -246,6 +249,11 @@ std::optional<int64_t> batch_of_sizes(const std::vector<Tensor>& inputs,
   return std::nullopt;
 }
 
+// Begins the note about a single integer; its text tells it from other notes.
+std::string made_up_note(const std::string& input) {
+  return "input '" + input + "': its value is made up";
+}
+
 class InputMaker {
  public:
   InputMaker(const std::vector<TensorSpec>& specs, const std::vector<TensorSpec>& outputs,
@@ -319,12 +327,13 @@ class InputMaker {
       tensor.dimensions = std::move(array.dimensions);
       tensor.data = std::move(array.data);
       tensor.values = "of " + option.file;
+      tensor.is_given = true;
     }
     if (dtype != 0 && dtype != spec->dtype) {
       return wrong(option.name, std::string("its type is ") + dtype_name(spec->dtype) + ", not " +
                                     dtype_name(dtype));
     }
-    const auto why = dimensions_.bind(*spec, tensor.dimensions);
+    const auto why = dimensions_.bind(*spec, &tensor.dimensions);
     if (why.has_value()) {
       return wrong(
           option.name,
@@ -347,14 +356,14 @@ class InputMaker {
       const std::string why = fill_constant(value, tensor->dtype, &tensor->data);
       if (!why.empty()) return wrong(tensor->name, "value " + value + ": " + why);
       tensor->values = value + ", as given";
+      tensor->is_given = true;
       return Ok{};
     }
     tensor->values =
         fill_values(tensor->name, tensor->dtype, tensor->dimensions, options_.seed, &tensor->data);
     if (is_lone_integer(tensor->dtype, tensor->dimensions)) {
-      notes->push_back("input '" + tensor->name + "': its value is made up, and may steer loops " +
-                       "and shapes: " + tensor->values + ": --input " + tensor->name +
-                       "==VALUE chooses another");
+      notes->push_back(made_up_note(tensor->name) + ", and may steer loops " + "and shapes: " +
+                       tensor->values + ": --input " + tensor->name + "==VALUE chooses another");
     }
     return Ok{};
   }
@@ -380,6 +389,27 @@ class InputMaker {
 };
 
 }  // namespace
+
+std::string made_up_text(const std::vector<Tensor>& tensors) {
+  std::string text;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.is_given) continue;
+    const bool is_scalar = tensor.dimensions.empty();
+    text += " --input " + tensor.name + (is_scalar ? "==" : "=");
+    if (is_scalar) text += tensor.values.substr(0, tensor.values.find(','));
+    for (size_t i = 0; i < tensor.dimensions.size(); ++i) {
+      text += (i == 0 ? "" : "x") + std::to_string(tensor.dimensions[i]);
+    }
+  }
+  return text.empty() ? text : " (made up:" + text + ")";
+}
+
+void set_values(Tensor values, size_t index, Inputs* inputs) {
+  std::erase_if(inputs->notes, [&](const std::string& note) {
+    return note.starts_with(made_up_note(values.name));
+  });
+  inputs->tensors[index] = std::move(values);
+}
 
 std::vector<TensorSpec> specs_of(const xsp_tensor_info* infos, size_t count) {
   std::vector<TensorSpec> result;

@@ -16,9 +16,9 @@
 //
 // Values that the user did not give depend only on the seed and the input's name. Floating point:
 // uniform in (-1, -2^-10] and [2^-10, 1), so that there is no zero and no denormal in any type.
-// Masks: 1. Position ids: 0, 1, 2, ... along the last dimension. Segment ids: 0. Bytes: 0 to 255.
-// Other integers, such as token ids: 0 to 99. A single integer may control loops and shapes, so a
-// note says that it is made up.
+// Masks: 1. Position ids: 0, 1, 2, ... along the last dimension. Segment ids: 0. Sample rates:
+// 16000. Bytes: 0 to 255. Other integers, such as token ids: 0 to 99. A single integer may control
+// loops and shapes, so a note says that it is made up.
 #ifndef XSP_PROCESS_WORKER_INPUTS_H_
 #define XSP_PROCESS_WORKER_INPUTS_H_
 
@@ -45,7 +45,8 @@ struct Tensor {
   uint32_t dtype = 0;
   std::vector<int64_t> dimensions;
   std::vector<std::byte> data;
-  std::string values;  // origin of the values, for people
+  std::string values;     // origin of the values, for people
+  bool is_given = false;  // its values are the user's own
 };
 
 struct Inputs {
@@ -59,6 +60,13 @@ struct Inputs {
 // signature.
 Result<Inputs> make_inputs(const std::vector<TensorSpec>& specs,
                            const std::vector<TensorSpec>& outputs, const WorkerOptions& options);
+
+// Returns what to say of the inputs that were made up if the model refuses them, as one types them:
+// " (made up: --input x=1x1 --input sr==16000)". Empty: none was.
+std::string made_up_text(const std::vector<Tensor>& tensors);
+
+// Replaces an input that was made up, and takes back what a note says of it.
+void set_values(Tensor values, size_t index, Inputs* inputs);
 
 // Return an adapter's tensors.
 std::vector<TensorSpec> specs_of(const xsp_tensor_info* infos, size_t count);

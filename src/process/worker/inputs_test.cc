@@ -52,6 +52,18 @@ TEST(WorkerInputs, TheBatchFillsItsDimension) {
   EXPECT_TRUE(made->notes.empty());
 }
 
+TEST(WorkerInputs, AShapeMayLeaveTheBatchOpen) {
+  WorkerOptions options = with_inputs({"input_ids=batchx16"});
+  options.batch = 4;
+  const auto made = make_inputs(kText, {}, options);
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  EXPECT_EQ(made->batch, 4);
+  EXPECT_EQ(made->tensors[0].dimensions, (Shape{4, 16}));
+  EXPECT_EQ(make_inputs(kText, {}, with_inputs({"input_ids=batchx16"}))->batch, 1);
+  EXPECT_EQ(given_shapes(options.inputs), "input input_ids float32 batch,16\n");
+  EXPECT_FALSE(parse_input_option("x=batchesx16").ok());
+}
+
 TEST(WorkerInputs, ASymbolHasOneValueEverywhere) {
   const auto made = make_inputs(kText, {}, with_inputs({"input_ids=2x16"}));
   ASSERT_TRUE(made.ok()) << made.error().text;
@@ -193,7 +205,8 @@ TEST(WorkerInputs, SaysHowValuesWereDrawn) {
   const std::vector<TensorSpec> specs = {{"n", XSP_INT64, {}, {}},
                                          {"x", XSP_FLOAT32, {1, 4}, {"", ""}},
                                          {"attention_mask", XSP_INT64, {1, 4}, {"", ""}},
-                                         {"ids", XSP_INT64, {1, 4}, {"", ""}}};
+                                         {"ids", XSP_INT64, {1, 4}, {"", ""}},
+                                         {"sr", XSP_INT64, {}, {}}};
   WorkerOptions options;
   options.seed = 3;
   const auto made = make_inputs(specs, {}, options);
@@ -203,7 +216,12 @@ TEST(WorkerInputs, SaysHowValuesWereDrawn) {
   EXPECT_EQ(made->tensors[1].values, "random in (-1, 1), seed 3");
   EXPECT_EQ(made->tensors[2].values, "1, as in a mask");
   EXPECT_EQ(made->tensors[3].values, "random, 0 to 99, seed 3");
-  ASSERT_EQ(made->notes.size(), 1u);
+  EXPECT_EQ(made->tensors[4].values, "16000, as a sample rate");
+  EXPECT_EQ(elements<int64_t>(made->tensors[4]), std::vector<int64_t>{16000});
+  EXPECT_EQ(made_up_text(made->tensors),
+            " (made up: --input n==" + n +
+                " --input x=1x4 --input attention_mask=1x4 --input ids=1x4 --input sr==16000)");
+  ASSERT_EQ(made->notes.size(), 2u);
   EXPECT_NE(made->notes[0].find("--input n==VALUE"), std::string::npos) << made->notes[0];
 }
 

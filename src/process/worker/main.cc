@@ -5,7 +5,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -13,8 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +24,7 @@
 #include "process/load/pipeline_server.h"
 #include "process/load/request_spans.h"
 #include "process/load/run_load.h"
+#include "process/worker/adapter_model.h"
 #include "process/worker/collectors.h"
 #include "process/worker/inputs.h"
 #include "process/worker/options.h"
@@ -32,15 +32,12 @@
 #include "process/worker/protocol.h"
 #include "process/worker/replies.h"
 #include "process/worker/tensor_files.h"
-#include "shared/base/guard.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::process {
 namespace {
 
 constexpr uint64_t kIterationsMax = 100'000'000;  // limit of one `run`
-constexpr const char* kLayerEnergy = "layer_energy";
-constexpr int kDetailedInferences = 3;  // the first measured inferences
 
 int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -48,34 +45,18 @@ int64_t now_ns() {
       .count();
 }
 
-const char* status_text(xsp_status status) {
-  switch (status) {
-    case XSP_BAD_MODEL:
-      return "not a model that this framework can run";
-    case XSP_BAD_INPUT:
-      return "the model does not accept its inputs";
-    case XSP_NOT_AVAILABLE:
-      return "the framework or the device is not available here";
-    case XSP_OUT_OF_MEMORY:
-      return "out of memory";
-    default:
-      return "the framework failed without saying why";
-  }
-}
-
-class Worker : public OpenModel {
+class Worker {
  public:
-  explicit Worker(WorkerOptions options) : options_(std::move(options)) {
-    host_ = {sizeof host_, this, on_fail, on_note, options_.scratch.c_str()};
-  }
+  explicit Worker(WorkerOptions options)
+      : options_(std::move(options)), first_(options_, facts_, replies_, options_.scratch) {}
 
   // Returns the process's exit status.
   int work() {
     if (options_.adapter.empty()) return serve() ? 0 : fail();
-    Collectors::take_places(options_, &host_);
+    Collectors::take_places(options_, first_.host());
     if (!load() || !probe()) return fail();
     if (options_.probe) return 0;
-    if (!start() || !start_collectors() || !open() || !set_inputs()) return fail();
+    if (!start() || !start_collectors() || !first_.open() || !set_inputs()) return fail();
     std::string line;
     while (std::getline(std::cin, line)) {
       const std::vector<std::string> command = split_fields(line);
@@ -87,36 +68,8 @@ class Worker : public OpenModel {
   }
 
  private:
-  static void on_fail(void* context, const char* text) {
-    static_cast<Worker*>(context)->why_ = text == nullptr ? "" : text;
-  }
-  static void on_note(void* context, const char* text) {
-    static_cast<Worker*>(context)->replies_.send({"note", text});
-  }
-
-  bool wrong(xsp_status status, std::string text) {
-    status_ = status;
-    why_ = std::move(text);
-    return false;
-  }
-  bool wrong(const Error& error) {
-    return wrong(error.code == Code::kNotAvailable ? XSP_NOT_AVAILABLE
-                 : error.code == Code::kFailed     ? XSP_FAILED
-                                                   : XSP_BAD_INPUT,
-                 error.text);
-  }
-
-  // Calls the adapter. Its exceptions should not get here; those of a faulty adapter end here.
-  bool call(const std::function<xsp_status()>& function) {
-    why_.clear();
-    status_ = XSP_OK;
-    const std::optional<Thrown> thrown = guard([&] { status_ = function(); });
-    if (thrown.has_value()) {
-      return wrong(thrown->out_of_memory ? XSP_OUT_OF_MEMORY : XSP_FAILED, thrown->text);
-    }
-    if (status_ != XSP_OK && why_.empty()) why_ = options_.model + ": " + status_text(status_);
-    return status_ == XSP_OK;
-  }
+  bool wrong(xsp_status status, std::string text) { return first_.wrong(status, std::move(text)); }
+  bool wrong(const Error& error) { return first_.wrong(error); }
 
   bool load() {
     void* library = dlopen(options_.adapter.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -124,12 +77,12 @@ class Worker : public OpenModel {
       return wrong(XSP_NOT_AVAILABLE, "adapter: cannot be loaded, " + std::string(dlerror()) +
                                           ": install what it needs, or build xsp again here");
     }
-    adapter_ = static_cast<const xsp_adapter*>(dlsym(library, XSP_ADAPTER_SYMBOL));
-    if (adapter_ == nullptr) {
+    facts_.adapter = static_cast<const xsp_adapter*>(dlsym(library, XSP_ADAPTER_SYMBOL));
+    if (facts_.adapter == nullptr) {
       return wrong(XSP_NOT_AVAILABLE,
                    options_.adapter + ": not an adapter: it has no symbol " + XSP_ADAPTER_SYMBOL);
     }
-    if (adapter_->abi != XSP_PLUGIN_ABI || !XSP_HAS(xsp_adapter, adapter_, close)) {
+    if (facts_.adapter->abi != XSP_PLUGIN_ABI || !XSP_HAS(xsp_adapter, facts_.adapter, close)) {
       return wrong(XSP_NOT_AVAILABLE,
                    options_.adapter + ": built for another version of xsp: rebuild it");
     }
@@ -138,12 +91,13 @@ class Worker : public OpenModel {
 
   bool probe() {
     probe_.struct_size = sizeof probe_;
-    if (!call([&] { return adapter_->probe(&host_, &probe_); })) return false;
+    if (!first_.call([&] { return facts_.adapter->probe(first_.host(), &probe_); })) return false;
     const auto text = [](const char* value) { return std::string(value == nullptr ? "" : value); };
     version_ = text(probe_.version);
     if (options_.probe) {
-      replies_.send({"probe", adapter_->name, version_, text(probe_.library), text(probe_.devices),
-                     text(probe_.formats), text(probe_.pairs)});
+      replies_.send({"probe", facts_.adapter->name, version_, text(probe_.library),
+                     text(probe_.devices), text(probe_.formats), text(probe_.pairs),
+                     text(probe_.rest)});
     }
     return true;
   }
@@ -156,41 +110,23 @@ class Worker : public OpenModel {
     recording.levels = options_.levels | XSP_LEVEL_BIT(XSP_LEVEL_APPLICATION);
     const int error = xsp_start(&recording);
     if (error != 0) return wrong(XSP_FAILED, options_.trace + ": " + std::strerror(error));
-    name_ = std::filesystem::path(options_.model).stem().string();
-    site_ = {name_.c_str(), nullptr, XSP_LEVEL_MODEL,
-             xsp_intern_site(XSP_LEVEL_MODEL, name_.c_str(), nullptr)};
-    iteration_key_ = xsp_intern_key(kIterationKey);
+    facts_.name = std::filesystem::path(options_.model).stem().string();
+    facts_.site = {facts_.name.c_str(), nullptr, XSP_LEVEL_MODEL,
+                   xsp_intern_site(XSP_LEVEL_MODEL, facts_.name.c_str(), nullptr)};
+    facts_.iteration_key = xsp_intern_key(kIterationKey);
     return true;
   }
 
   bool serve() {
     const Status served = serve_collector(
-        options_, &host_, why_, [this](const auto& fields) { replies_.send(fields); }, std::cin);
+        options_, first_.host(), first_.why(),
+        [this](const auto& fields) { replies_.send(fields); }, std::cin);
     return served.ok() || wrong(served.error());
   }
 
   bool start_collectors() {
-    const Status started = collectors_.start(options_, &host_, why_);
+    const Status started = collectors_.start(options_, first_.host(), first_.why());
     return started.ok() || wrong(started.error());
-  }
-
-  bool open() {
-    std::vector<xsp_option> options;
-    for (const auto& [key, value] : options_.options)
-      options.push_back({key.c_str(), value.c_str()});
-    xsp_open_options open{};
-    open.struct_size = sizeof open;
-    open.path = options_.model.c_str();
-    open.device = options_.device.c_str();
-    open.levels = options_.levels;
-    open.threads = options_.threads;
-    open.options = options.data();
-    open.option_count = options.size();
-    open.model_site = site_.id;
-    const auto& counters = options_.counters;
-    open.repeats_layers =
-        std::find(counters.begin(), counters.end(), kLayerEnergy) != counters.end() ? 1 : 0;
-    return call([&] { return adapter_->open(&host_, &open, &model_); });
   }
 
   void describe(const char* what, const std::string& name, uint32_t dtype,
@@ -202,17 +138,14 @@ class Worker : public OpenModel {
     replies_.send(fields);
   }
 
-  bool set_tensors(const std::vector<Tensor>& made) {
-    const std::vector<xsp_tensor> tensors = views_of(made);
-    return call([&] { return adapter_->set_inputs(model_, tensors.data(), tensors.size()); });
-  }
-
   bool set_inputs() {
     const xsp_tensor_info* infos = nullptr;
     size_t count = 0;
-    if (!call([&] { return adapter_->inputs(model_, &infos, &count); })) return false;
+    if (!first_.call([&] { return facts_.adapter->inputs(first_.get(), &infos, &count); }))
+      return false;
     input_specs_ = specs_of(infos, count);
-    if (!call([&] { return adapter_->outputs(model_, &infos, &count); })) return false;
+    if (!first_.call([&] { return facts_.adapter->outputs(first_.get(), &infos, &count); }))
+      return false;
     output_specs_ = specs_of(infos, count);
     if (!options_.pipeline.empty()) {
       Result<ModelPipelines> read = read_pipelines(options_.pipeline, input_specs_, output_specs_);
@@ -223,7 +156,7 @@ class Worker : public OpenModel {
     Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
     if (!made.ok()) return wrong(made.error());
     if (pipelines_) {
-      const Status suited = suit_tensors(*pipelines_, &made->tensors);
+      const Status suited = suit_tensors(*pipelines_, &*made);
       if (!suited.ok()) return wrong(suited.error());
     }
     for (const Tensor& tensor : made->tensors) {
@@ -232,13 +165,14 @@ class Worker : public OpenModel {
     for (const TensorSpec& spec : output_specs_) {
       describe("output", spec.name, spec.dtype, spec.dimensions, nullptr);
     }
+    made_up_ = made_up_text(made->tensors);
     for (const std::string& note : made->notes) replies_.send({"note", note});
     if (!made->batch) replies_.send({"unknown_batch", made->batch_unknown});
-    if (!set_tensors(made->tensors)) return false;
+    if (!first_.set_tensors(made->tensors)) return false;
     const bool is_limited =
-        XSP_HAS(xsp_adapter, adapter_, runs_max) && adapter_->runs_max != nullptr;
-    const uint64_t runs_max = is_limited ? adapter_->runs_max(model_) : 0;
-    replies_.send({"ready", adapter_->name, version_, options_.device,
+        XSP_HAS(xsp_adapter, facts_.adapter, runs_max) && facts_.adapter->runs_max != nullptr;
+    const uint64_t runs_max = is_limited ? facts_.adapter->runs_max(first_.get()) : 0;
+    replies_.send({"ready", facts_.adapter->name, version_, options_.device,
                    std::to_string(options_.threads), std::to_string(made->batch.value_or(0)),
                    std::to_string(runs_max), std::to_string(collectors_.runs_needed())});
     return true;
@@ -254,7 +188,7 @@ class Worker : public OpenModel {
     if (command[0] == "take") return take({command.begin() + 1, command.end()});
     if (command[0] == "load" && command.size() == 2) return load_requests(command[1]);
     if (command[0] == "flush") {
-      if (!call([&] { return adapter_->flush(model_); })) return false;
+      if (!flush()) return false;
       xsp_flush();
       replies_.send({"flushed"});
       return true;
@@ -283,59 +217,67 @@ class Worker : public OpenModel {
       return wrong(XSP_FAILED, "worker: run '" + argument + "': not a number of iterations");
     }
     durations_ns_.assign(*count, 0);
-    if (!call([&] { return run_iterations(is_warmup); })) return false;
-    std::vector<std::string> reply = {"ran", std::to_string(iteration_)};
+    if (!first_.call([&] { return run_iterations(is_warmup); })) {
+      if (!has_run_ && first_.status() != XSP_OUT_OF_MEMORY) first_.add_to_why(made_up_);
+      return false;
+    }
+    has_run_ = true;
+    std::vector<std::string> reply = {"ran", std::to_string(facts_.iteration)};
     for (const int64_t duration : durations_ns_) reply.push_back(std::to_string(duration));
-    iteration_ += static_cast<int64_t>(*count);
+    facts_.iteration += static_cast<int64_t>(*count);
     replies_.send(reply);
     return true;
   }
 
-  Error error() const { return {status_ == XSP_BAD_INPUT ? Code::kUsage : Code::kFailed, why_}; }
-
-  Status set(const std::vector<Tensor>& inputs) override {
-    return set_tensors(inputs) ? Status(Ok{}) : error();
+  bool flush() {
+    for (const auto& instance : further_) {
+      if (!instance->flush()) return wrong(instance->error());
+    }
+    return first_.flush();
   }
 
-  Status run(size_t batch, int64_t request) override {
-    xsp_span span = xsp_begin(&site_);
-    if (!call([&] { return adapter_->run(model_); })) return error();
-    xsp_span_int(&span, iteration_key_, iteration_++);
-    xsp_span_batch(&span, static_cast<int64_t>(batch));
-    if (request >= 0) xsp_span_int(&span, request_key_, request);
-    xsp_end(&span);
+  // Opens further instances of the model until there are as many.
+  Status open_instances(size_t count) {
+    if (count > 1 && (!XSP_HAS(xsp_adapter, facts_.adapter, opens_several) ||
+                      facts_.adapter->opens_several == 0)) {
+      return not_available(std::string("instances: ") + facts_.adapter->name +
+                           " cannot run several of them in one process: leave --instances out");
+    }
+    while (1 + further_.size() < count) {
+      const std::string scratch =
+          options_.scratch + "/instance_" + std::to_string(1 + further_.size());
+      std::error_code error;
+      std::filesystem::create_directory(scratch, error);
+      auto instance = std::make_unique<AdapterModel>(options_, facts_, replies_, scratch);
+      if (!instance->open()) return instance->error();
+      further_.push_back(std::move(instance));
+    }
     return Ok{};
   }
 
-  Result<std::vector<Tensor>> results() override {
-    const xsp_tensor* tensors = nullptr;
-    size_t count = 0;
-    if (!call([&] { return adapter_->results(model_, &tensors, &count); })) return error();
-    return tensors_of(tensors, count);
-  }
-
-  bool keeps_tokens() const override {
-    return XSP_HAS(xsp_adapter, adapter_, kept_bytes) && adapter_->keep_tokens != nullptr;
-  }
-  Status keep_tokens(size_t sequences, size_t tokens) override {
-    const bool is_kept = call([&] { return adapter_->keep_tokens(model_, sequences, tokens); });
-    return is_kept ? Status(Ok{}) : error();
-  }
-  size_t kept_bytes() override { return adapter_->kept_bytes(model_); }
+  AdapterModel& instance(size_t number) { return number == 0 ? first_ : *further_[number - 1]; }
 
   Result<LoadReport> serve_load(const LoadSettings& settings, int64_t* first) {
-    XSP_TRY(const auto server,
-            make_server(*this, settings, input_specs_, output_specs_, options_, pipelines_));
-    XSP_CHECK_OK(warm_sizes(*this, *server, settings.max_batch));
-    *first = iteration_;
+    XSP_CHECK_OK(open_instances(settings.instances));
+    std::vector<std::unique_ptr<Server>> servers;
+    std::vector<Server*> all;
+    for (size_t i = 0; i < settings.instances; ++i) {
+      XSP_TRY(servers.emplace_back(),
+              make_server(instance(i), settings_of_instance(settings, i), input_specs_,
+                          output_specs_, options_, pipelines_));
+      XSP_CHECK_OK(warm_sizes(instance(i), *servers[i], settings.max_batch));
+      all.push_back(servers[i].get());
+    }
+    *first = facts_.iteration;
     XSP_TRY(LoadReport report,
-            run_load(settings, *server, [this](const auto& fields) { replies_.send(fields); }));
-    XSP_CHECK_OK(server->close());
+            run_load(settings, all, [this](const auto& fields) { replies_.send(fields); }));
+    for (const auto& server : servers) XSP_CHECK_OK(server->close());
+    XSP_CHECK_OK(join_outputs(settings));
     return report;
   }
 
   bool load_requests(const std::string& path) {
-    request_key_ = xsp_intern_key(kRequestKey);
+    facts_.request_key = xsp_intern_key(kRequestKey);
     int64_t first = 0;
     const Result<LoadSettings> settings = read_load_settings(path);
     if (!settings.ok()) return wrong(settings.error());
@@ -344,17 +286,8 @@ class Worker : public OpenModel {
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
                    std::to_string(report->end_ns), std::to_string(first),
-                   std::to_string(iteration_ - first)});
+                   std::to_string(facts_.iteration - first)});
     return true;
-  }
-
-  void record_details(bool on) {
-    if (on) ++detailed_;
-    if (on == records_details_) return;
-    records_details_ = on;
-    if (XSP_HAS(xsp_adapter, adapter_, record_details) && adapter_->record_details != nullptr) {
-      adapter_->record_details(model_, on ? 1 : 0);
-    }
   }
 
   // Only the run, its span and two readings of the clock are between the readings of an iteration.
@@ -365,16 +298,16 @@ class Worker : public OpenModel {
     if (first_processor_) placement.emplace(*first_processor_);
     first_processor_.reset();
     for (size_t i = 0; i < durations_ns_.size(); ++i) {
-      record_details(!is_warmup && detailed_ < kDetailedInferences);
-      xsp_span span = xsp_begin(&site_);
+      first_.record_first_details(!is_warmup);
+      xsp_span span = xsp_begin(&facts_.site);
       if (collects) collectors_.begin(is_warmup);
       const int64_t begin = now_ns();
-      const xsp_status status = adapter_->run(model_);
+      const xsp_status status = facts_.adapter->run(first_.get());
       durations_ns_[i] = now_ns() - begin;
       if (collects) collectors_.end(&span, is_warmup);
       if (status != XSP_OK)
         return status;  // the span stays open, because the iteration did not finish
-      xsp_span_int(&span, iteration_key_, iteration_ + static_cast<int64_t>(i));
+      xsp_span_int(&span, facts_.iteration_key, facts_.iteration + static_cast<int64_t>(i));
       xsp_end(&span);
       placement.reset();
     }
@@ -397,7 +330,7 @@ class Worker : public OpenModel {
   bool save(const std::string& folder) {
     const xsp_tensor* tensors = nullptr;
     size_t count = 0;
-    return call([&] { return adapter_->results(model_, &tensors, &count); }) &&
+    return first_.call([&] { return facts_.adapter->results(first_.get(), &tensors, &count); }) &&
            reply_files("saved", folder, tensors, count);
   }
 
@@ -408,38 +341,35 @@ class Worker : public OpenModel {
     const Result<Inputs> made = make_inputs(input_specs_, output_specs_, options_);
     if (!made.ok()) return wrong(made.error());
     const std::vector<xsp_tensor> tensors = views_of(made->tensors);
-    return set_tensors(made->tensors) &&
+    return first_.set_tensors(made->tensors) &&
            reply_files("made", folder, tensors.data(), tensors.size());
   }
 
   bool items(const std::string& file, const std::string& folder) {
     if (!pipelines_) return wrong(XSP_FAILED, "worker: items: there is no pipeline");
-    return reply_names("made", write_inputs_of_items(*this, *pipelines_, file, folder));
+    return reply_names("made", write_inputs_of_items(first_, *pipelines_, file, folder));
   }
 
   bool take(const std::vector<std::string>& files) {
     const auto tensors = read_tensors(files, input_specs_);
     if (!tensors.ok()) return wrong(tensors.error());
-    if (!set_tensors(*tensors)) return false;
+    if (!first_.set_tensors(*tensors)) return false;
     replies_.send({"taken"});
     return true;
   }
 
   int fail() {
-    replies_.send({"failed", std::to_string(static_cast<int>(status_)), why_});
+    replies_.send({"failed", std::to_string(static_cast<int>(first_.status())), first_.why()});
     // Earlier measurements are valuable: the model may still hold layers of earlier runs.
-    if (model_ != nullptr) close();
+    if (first_.is_open()) close();
     stop();
     return 1;
   }
 
-  // Writes every layer to the trace, even if `flush` was not requested.
   void close() {
-    call([&] { return adapter_->flush(model_); });
-    call([&] {
-      adapter_->close(model_);
-      return XSP_OK;
-    });
+    for (const auto& instance : further_) instance->close();
+    further_.clear();
+    first_.close();
   }
 
   void stop() {
@@ -459,26 +389,19 @@ class Worker : public OpenModel {
 
   WorkerOptions options_;
   Replies replies_;
-  xsp_host host_{};
-  const xsp_adapter* adapter_ = nullptr;
+  ModelFacts facts_;
+  AdapterModel first_;  // the instance that all commands but `load` mean
+  std::vector<std::unique_ptr<AdapterModel>> further_;
   xsp_probe probe_{};
   std::string version_;
   Collectors collectors_;
-  xsp_model* model_ = nullptr;
-  std::string name_;  // name of the model
-  xsp_site site_{};
-  uint32_t iteration_key_ = 0;
-  uint32_t request_key_ = 0;
   std::vector<TensorSpec> input_specs_;
+  std::string made_up_;  // what to say of made-up inputs if the first run fails
+  bool has_run_ = false;
   std::vector<TensorSpec> output_specs_;
   std::optional<ModelPipelines> pipelines_;
-  int64_t iteration_ = 0;
-  int detailed_ = 0;  // inferences in which details were recorded
-  bool records_details_ = false;
   std::optional<unsigned> first_processor_;  // where the threads begin the next run: see Placement
   std::vector<int64_t> durations_ns_;
-  xsp_status status_ = XSP_OK;
-  std::string why_;
 };
 
 int worker_main(int argc, char** argv) {

@@ -101,7 +101,7 @@ std::string shape_text(const int64_t* dimensions, size_t rank) {
 Result<InputOption> parse_input_option(std::string_view text) {
   const auto wrong = [&](std::string_view why) {
     return usage("input '" + std::string(text) + "': " + std::string(why) +
-                 ": write name=1x3x224x224, name=1x128:int64, name=@file.npy or name==value");
+                 ": write name=1x3x224x224, name=batchx128:int64, name=@file.npy or name==value");
   };
   // An input's name may hold '=' and ':'; neither a shape nor a type nor a value does.
   const size_t at = text.find("=@");
@@ -135,9 +135,11 @@ Result<InputOption> parse_input_option(std::string_view text) {
   while (true) {
     const std::string_view number = rest.substr(0, rest.find('x'));
     int64_t dimension = 0;
-    if (!parse_number(number, &dimension) || dimension < 0 || dimension > kDimensionMax) {
-      return wrong("not a shape");
-    }
+    const bool is_batch = number == "batch";
+    if (is_batch) dimension = kBatchDimension;
+    const bool is_size = !is_batch && parse_number(number, &dimension) && dimension >= 0 &&
+                         dimension <= kDimensionMax;
+    if (!is_batch && !is_size) return wrong("not a shape");
     if (input.dimensions.size() == XSP_RANK_MAX) return wrong("too many dimensions");
     input.dimensions.push_back(dimension);
     if (number.size() == rest.size()) return input;
@@ -169,6 +171,20 @@ Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& argum
   if (options.scratch.empty()) return usage("--scratch: missing");
   if (options.levels == 0) return usage("--levels: missing");
   return options;
+}
+
+std::string given_shapes(const std::vector<InputOption>& inputs) {
+  std::string text;
+  for (const InputOption& input : inputs) {
+    if (!input.file.empty() || !input.value.empty()) continue;
+    text += "input " + input.name + " " + (input.dtype == 0 ? "float32" : dtype_name(input.dtype));
+    for (size_t i = 0; i < input.dimensions.size(); ++i) {
+      const int64_t size = input.dimensions[i];
+      text += (i == 0 ? " " : ",") + (size == kBatchDimension ? "batch" : std::to_string(size));
+    }
+    text += "\n";
+  }
+  return text;
 }
 
 }  // namespace xsp::process

@@ -15,11 +15,13 @@
 namespace xsp::process {
 
 // --input name=shape[:dtype], --input name=@file.npy or --input name==value
+inline constexpr int64_t kBatchDimension = -1;
+
 struct InputOption {
   std::string name;
   std::string file;   // empty: the values are made up
   std::string value;  // value of every element; empty: not given; it excludes all others
-  std::vector<int64_t> dimensions;  // unless there is a file
+  std::vector<int64_t> dimensions;  // unless there is a file; kBatchDimension: the batch
   uint32_t dtype = 0;               // xsp_dtype; 0: the model's
 };
 
@@ -47,6 +49,8 @@ struct WorkerOptions {
 
 Result<WorkerOptions> parse_worker_options(const std::vector<std::string>& arguments);
 Result<InputOption> parse_input_option(std::string_view text);
+// Returns the user's shapes as xsp_open_options has them: a line for each input that has one.
+std::string given_shapes(const std::vector<InputOption>& inputs);
 // Returns the type with this name, e.g. "float32"; 0 if there is none.
 uint32_t dtype_of_name(std::string_view name);
 // Returns a text for messages, such as "[1,3,224,224]".

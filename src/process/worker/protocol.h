@@ -51,7 +51,7 @@
 //   quit          bye <spans recorded> <spans dropped>
 //   any           failed <xsp_status> <text>                     then the worker exits with 1
 //   any           note <text>             before the reply, any number of them
-//   --probe       probe <name> <version> <library> <devices> <formats> <pairs>
+//   --probe       probe <name> <version> <library> <devices> <formats> <pairs> <rest>
 //                                         or `failed 4 <text>`: the framework is absent
 //     a collector:   probe <name> <levels, comma separated> <counters> <why others are absent>
 //                          <device> <counting> <reason why it can watch nothing; empty: it can>
@@ -85,12 +85,14 @@
 //                `arrivals`; loadgen: MLPerf LoadGen decides
 //   requests     the load ends after so many
 //   time_ns      no request arrives later, and those that wait then are abandoned; 0: no limit
+//   instances    of the model, which answer from one queue, each by a thread of its own
 //   max_batch    the largest batch; max_wait_ns: the longest time that a request waits for others
 //   seed         of the arrival times
 //   answers      the file that the worker writes: a line for each answered request, with its
-//                number, batch, position in the batch, size of the batch, and the times of its
-//                arrival, when the model was free for it, when its batch was formed, when the
-//                inputs were ready, when the model had run, and when it was answered
+//                number, batch, position in the batch, size of the batch, the times of its
+//                arrival, when an instance was free for it, when its batch was formed, when the
+//                inputs were ready, when the model had run, and when it was answered, and the
+//                instance, from 0
 //   items        a file with the path of an item in each line, for a worker with --pipeline: the
 //                requests have these items, one after the other, and begin anew after the last
 //   outputs      the file that gets the answers to the items (pipeline_file.h)

@@ -1,4 +1,4 @@
-// Replies: writes the worker's replies to its parent.
+// Replies: writes the worker's replies to its parent. Any thread may do so.
 #ifndef XSP_PROCESS_WORKER_REPLIES_H_
 #define XSP_PROCESS_WORKER_REPLIES_H_
 
@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,22 @@
 #include "xsp/plugin.hpp"
 
 namespace xsp::process {
+
+// Returns why an adapter failed that does not say it itself.
+inline const char* status_text(xsp_status status) {
+  switch (status) {
+    case XSP_BAD_MODEL:
+      return "not a model that this framework can run";
+    case XSP_BAD_INPUT:
+      return "the model does not accept its inputs";
+    case XSP_NOT_AVAILABLE:
+      return "the framework or the device is not available here";
+    case XSP_OUT_OF_MEMORY:
+      return "out of memory";
+    default:
+      return "the framework failed without saying why";
+  }
+}
 
 class Replies {
  public:
@@ -22,6 +39,7 @@ class Replies {
   }
   // Ends the process if there is no reader: nothing is left to do then.
   void send(const std::vector<std::string>& fields) const {
+    const std::lock_guard lock(mutex_);
     const std::string line = valid_utf8(join_fields(fields)) + "\n";
     for (size_t sent = 0; sent < line.size();) {
       const ssize_t n = write(fd_, line.data() + sent, line.size() - sent);
@@ -35,6 +53,7 @@ class Replies {
   }
 
  private:
+  mutable std::mutex mutex_;
   int fd_;
 };
 

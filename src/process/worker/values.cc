@@ -14,6 +14,7 @@ namespace xsp::process {
 namespace {
 
 constexpr uint64_t kIdsMax = 100;
+constexpr uint64_t kSampleRate = 16000;  // of speech
 
 // SplitMix64: every seed gives a good stream.
 class Random {
@@ -57,14 +58,17 @@ void fill(std::vector<std::byte>* data, Make&& make) {
   }
 }
 
-enum class Role { kMask, kPosition, kSegment, kIds };
+enum class Role { kMask, kPosition, kSegment, kRate, kIds };
 
-Role role_of(std::string name) {
+Role role_of(std::string name, uint32_t dtype) {
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
   if (has("mask")) return Role::kMask;
   if (has("position")) return Role::kPosition;
   if (has("token_type") || has("segment")) return Role::kSegment;
+  if (name == "sr" || has("sample_rate") || has("sampling_rate")) {
+    return dtype_bytes(dtype) > 1 ? Role::kRate : Role::kIds;
+  }
   return Role::kIds;
 }
 
@@ -79,6 +83,8 @@ void fill_integers(Role role, uint64_t last_dimension, Random* random, uint64_t 
         return i % last_dimension;
       case Role::kSegment:
         return 0;
+      case Role::kRate:
+        return kSampleRate;
       default:
         return random->next() % count;
     }
@@ -273,7 +279,7 @@ bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions) {
 std::string fill_values(const std::string& name, uint32_t dtype,
                         const std::vector<int64_t>& dimensions, uint64_t seed,
                         std::vector<std::byte>* data) {
-  const Role role = role_of(name);
+  const Role role = role_of(name, dtype);
   fill_by_role(role, dtype, dimensions, Random(name, seed), data);
   const std::string by_chance = ", seed " + std::to_string(seed);
   if (role == Role::kMask) return "1, as in a mask";
@@ -281,6 +287,7 @@ std::string fill_values(const std::string& name, uint32_t dtype,
   if (dtype == XSP_BOOL) return "random, true or false" + by_chance;
   if (role == Role::kPosition) return "0, 1, 2, ... as positions";
   if (role == Role::kSegment) return "0, as of one segment";
+  if (role == Role::kRate) return std::to_string(kSampleRate) + ", as a sample rate";
   const std::string range = dtype == XSP_UINT8 ? "random, 0 to 255" : "random, 0 to 99";
   const bool is_alone = is_lone_integer(dtype, dimensions);
   return (is_alone ? integer_text(dtype, *data) + ", " : "") + range + by_chance;

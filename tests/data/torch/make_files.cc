@@ -118,6 +118,20 @@ Module custom() {
   return made;
 }
 
+// A language model whose logits follow from each token alone, and whose cache grows by the
+// embedding of each token, once as a key and once as a value.
+Module generating() {
+  Module made = module("Generating");
+  made.register_parameter("table", weights({100, 4}), false);
+  made.define(
+      "def forward(self, input_ids, key, value):\n"
+      "  x = torch.embedding(self.table, input_ids)\n"
+      "  new = torch.unsqueeze(x, 1)\n"
+      "  logits = torch.matmul(x, torch.t(self.table))\n"
+      "  return logits, torch.cat([key, new], 2), torch.cat([value, new], 2)\n");
+  return made;
+}
+
 void save(const Module& module, const std::string& path, const std::string& signature) {
   torch::jit::ExtraFilesMap extra;
   if (!signature.empty()) extra["signature"] = signature;
@@ -138,5 +152,12 @@ int main(int argc, char** argv) {
   save(failing(), folder + "failing.pt", "input x float32 batch,3");
   save(hungry(), folder + "hungry.pt", "input x float32 batch");
   save(custom(), folder + "custom.pt", "input x float32 batch,4");
+  save(generating(), folder + "generating.pt",
+       "input input_ids int64 batch,sequence\n"
+       "input past_key_values.0.key float32 batch,1,past_sequence,4\n"
+       "input past_key_values.0.value float32 batch,1,past_sequence,4\n"
+       "output logits float32 batch,sequence,100\n"
+       "output present.0.key float32 batch,1,all,4\n"
+       "output present.0.value float32 batch,1,all,4\n");
   return 0;
 }

@@ -100,10 +100,22 @@ export const getOnce = <T>(route: string, query: Query, signal: AbortSignal): Pr
 export const post = <T>(route: string, query: Query, body: Blob): Promise<T> =>
   ask(requestOf(route, query), { method: 'POST', body }) as Promise<T>;
 
+// Asks the server to change something. The answer is not kept.
+export const send = <T>(method: 'POST' | 'DELETE', route: string, body?: object): Promise<T> =>
+  ask(requestOf(route), {
+    method,
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  }) as Promise<T>;
+
 const of = (evaluation: string) => `/evaluations/${encodeURIComponent(evaluation)}`;
 
 export const catalogue = () => get<Catalogue>('/catalogue');
 export const evaluations = () => get<EvaluationList>('/evaluations');
+// Asks anew, whatever answer is kept.
+export function evaluationsNow(): Promise<EvaluationList> {
+  kept.delete(requestOf('/evaluations'));
+  return evaluations();
+}
 export const evaluation = (id: string) => get<Evaluation>(of(id));
 export const analysis = (id: string, name: string, parameters: Query = {}) =>
   get<Rows>(`${of(id)}/analyses/${name}`, parameters);

@@ -111,6 +111,7 @@ export interface PredictionModel {
 
 export interface Prediction {
   model: string;
+  system: string; // 'here': the server's own machine
   status: 'ok' | 'failed';
   reason: string; // empty if ok
   evaluation?: string; // its trace's id

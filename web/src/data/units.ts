@@ -43,6 +43,13 @@ const STEPS: Record<string, [number, string][]> = {
   ],
   flops_per_byte: [[1, 'flop/B']],
   per_s: [[1, '/s']],
+  j: [
+    [1e-6, 'uJ'],
+    [1e-3, 'mJ'],
+    [1, 'J'],
+    [1e3, 'kJ'],
+  ],
+  w: [[1, 'W']],
   pct: [[1, '%']],
 };
 
@@ -164,6 +171,8 @@ const SUFFIXES = [
   'flops_per_byte',
   'bytes_per_s',
   'per_s',
+  'j',
+  'w',
 ];
 
 // Returns "latency" for "latency_ns" of unit "ns", because the unit is written separately.

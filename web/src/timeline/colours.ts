@@ -1,5 +1,6 @@
 // The colours of theme.css for the canvas: the shades of each, and the colour of text on it.
 
+import { colourBeside, COLOURS, hashedColour } from '../data/colours';
 import { LEVELS } from '../data/levels';
 
 export type Rgb = [number, number, number];
@@ -43,13 +44,7 @@ export const DIM = 4;
 const SHARES = [1, 0.45, 0.65, 0.85, 0.28];
 
 // Colours 0 to 5 belong to the levels, 6 to 13 to the categories.
-const CATEGORIES = 8;
-
-function hashOf(text: string): number {
-  let hash = 2166136261;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 16777619);
-  return hash >>> 0;
-}
+const CATEGORIES = COLOURS + 1;
 
 // A layer has the colour of its type; as long as there are enough colours, two types have different ones.
 // Executions on a device that are not kernels differ in colour from kernels. All other spans have the colour
@@ -64,19 +59,23 @@ export class Colours {
     return Math.min(Math.max(level, 1), LEVELS.length) - 1;
   }
 
-  // Returns the colour that follows from the type's name, so that the type has the same colour in most
-  // models. If another type has that colour, returns the next one among those in least use.
   private category(type: string): number {
     const known = this.types.get(type);
     if (known !== undefined) return known;
-    const least = Math.min(...this.used);
-    let category = hashOf(type) % CATEGORIES;
-    while ((this.used[category] as number) > least) category = (category + 1) % CATEGORIES;
-    this.used[category] = least + 1;
+    const category = colourBeside(type, this.used);
+    this.used[category] = (this.used[category] as number) + 1;
     this.types.set(type, category);
     return category;
   }
+
+  // Returns the types that have been asked for, with their colours.
+  get legend(): ReadonlyMap<string, number> {
+    return this.types;
+  }
 }
+
+// Returns the colour of a name, whatever its type: equal names have equal colours.
+export const colourOfName = (name: string): number => LEVELS.length + hashedColour(name);
 
 export const blockShade = (busy: number, length: number): number => {
   const share = length > 0 ? busy / length : 1;

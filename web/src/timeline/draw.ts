@@ -1,8 +1,9 @@
 // Draws the lanes: spans as coloured rectangles, names where they fit, series as steps. The loop over the
 // items allocates nothing: it writes rectangles to buffers, which are then painted colour by colour.
-import { blockShade, Colours, DIM, SHADES, type Palette } from './colours';
+import { blockShade, colourOfName, Colours, DIM, SHADES, type Palette } from './colours';
 import { Scale } from '../data/units';
-import { ROW, SERIES, type Placed } from './layout';
+import { unitTicks } from '../views/chart/scale';
+import { topOf, type Placed } from './layout';
 import type { Piece, TileStore } from './store';
 import { firstFrom, tileLength, tileRange, zoomFor, type LaneItems } from './tiles';
 import type { View } from './view';
@@ -19,11 +20,36 @@ export interface Scene {
   scroll: number;
   matching: Uint8Array | null; // by text; null: no search
   lit: Set<number> | null; // spans; null: no selection
+  type: string | null; // the only type of layers that is not dimmed; null: all
+  byName: boolean; // a span has the colour of its name, else that of its type or level
 }
 
 const FONT = '11px system-ui, "Segoe UI", "DejaVu Sans", sans-serif';
 const LEAST_TEXT = 26; // pixels
+const LEAST_ROW = 12; // pixels of a row that has names
 const PAD = 4;
+
+interface SeriesAxis {
+  most: number;
+  height: number;
+  marks: { at: number; text: string }[];
+  unit: string;
+  mostText: string;
+}
+
+// Returns the axis of a series from zero to its greatest value, with a number for about every 22 pixels.
+export function seriesAxis(unit: string, most: number, height: number): SeriesAxis {
+  const kind = unit === 'bytes' ? 'bytes' : 'number';
+  const { ticks, unit: label } = unitTicks(kind, 0, most, Math.max(1, Math.floor(height / 22)));
+  const scale = new Scale(kind, [most]);
+  return {
+    most,
+    height,
+    marks: ticks.filter(({ at }) => at <= most),
+    unit: label || unit,
+    mostText: `at most ${scale.text(most)} ${scale.label || unit}`,
+  };
+}
 
 export class LanePainter {
   private size = 4096;
@@ -39,14 +65,16 @@ export class LanePainter {
   private readonly head = new Int32Array(14 * SHADES);
   private readonly ofTypes = new Colours();
   private readonly colours = new Map<number, number>(); // by level and type
+  private readonly ofNames: number[] = []; // by text
   private readonly widths: number[] = []; // widths of whole names, by text
   private readonly cuts = new Map<number, string>(); // shortened names, by text and length
 
-  // Draws everything in view. Returns true if everything has the finest detail. Reports parts that the report
-  // lacks through `absent`.
+  // Draws everything in view of the pinned lanes, or of the others. Returns true if everything has the finest detail.
+  // Reports parts that the report lacks through `absent`.
   draw(
     context: CanvasRenderingContext2D,
     scene: Scene,
+    isPinned: boolean,
     absent: (from: number, to: number) => void,
   ): boolean {
     const { store, view } = scene;
@@ -63,7 +91,8 @@ export class LanePainter {
       if (piece.absent) absent(piece.from * length, piece.to * length);
     }
     for (const placed of scene.placed) {
-      const y = scene.top + placed.top - scene.scroll;
+      if (placed.isPinned !== isPinned) continue;
+      const y = scene.top + topOf(placed, scene.scroll);
       if (y > scene.height || y + placed.height < scene.top) continue;
       if (placed.lane.kind === 'series') {
         this.series(context, scene, placed, y, pieces, length);
@@ -75,9 +104,16 @@ export class LanePainter {
         const items = piece.loaded.lanes[placed.lane.lane];
         if (items) this.collect(items, scene, placed, y, piece, length, nsPerPixel, i === 0);
       }
-      this.paint(context, scene);
+      this.paint(context, scene, placed.row);
     }
     return exact;
+  }
+
+  get types(): number {
+    return this.ofTypes.legend.size;
+  }
+  legend(): { type: string; colour: number }[] {
+    return [...this.ofTypes.legend].map(([type, at]) => ({ type, colour: at + 1 }));
   }
 
   private begin() {
@@ -99,9 +135,10 @@ export class LanePainter {
     const from = Math.max(piece.from * length, view.from);
     const to = Math.min(piece.to * length, view.to);
     const level = placed.lane.level;
+    const only = scene.type === null ? -1 : scene.store.texts.number(scene.type);
     for (let row = 0; row < placed.lane.rows; row++) {
-      const y = top + row * ROW;
-      if (y + ROW < scene.top || y > scene.height) continue;
+      const y = top + row * placed.row;
+      if (y + placed.row < scene.top || y > scene.height) continue;
       const last = items.rowBegin[row + 1] as number;
       for (let i = firstFrom(items, row, from); i < last; i++) {
         const start = items.start[i] as number;
@@ -111,9 +148,11 @@ export class LanePainter {
         const many = (items.count[i] as number) > 1;
         const name = items.name[i] as number;
         const shown =
-          matching !== null
-            ? matching[name] === 1
-            : lit === null || lit.has(items.span[i] as number);
+          only >= 0
+            ? level === 3 && items.type[i] === only
+            : matching !== null
+              ? matching[name] === 1
+              : lit === null || lit.has(items.span[i] as number);
         const shade = !shown ? DIM : many ? blockShade(items.busy[i] as number, stop - start) : 0;
         // A span that continues in the next tile ends on a whole pixel, so that there is no line between
         // them.
@@ -128,13 +167,16 @@ export class LanePainter {
         const whole = (stop - Math.max(start, view.from)) / nsPerPixel;
         // The name is written once: by the tile in which the span begins, or by the first in view.
         const named = !many && whole >= LEAST_TEXT && (start >= from || isFirst);
-        const style = this.colour(level, items.type[i] as number, scene) * SHADES + shade;
+        const style = this.colour(level, items.type[i] as number, name, scene) * SHADES + shade;
         this.push(x, y, width, style, named ? name : 0, whole);
       }
     }
   }
 
-  private colour(level: number, type: number, scene: Scene): number {
+  private colour(level: number, type: number, name: number, scene: Scene): number {
+    if (scene.byName) {
+      return (this.ofNames[name] ??= colourOfName(scene.store.texts.all[name] ?? ''));
+    }
     const key = type * 8 + level;
     let colour = this.colours.get(key);
     if (colour === undefined) {
@@ -174,7 +216,7 @@ export class LanePainter {
     this.labelW = wider(this.labelW, new Float32Array(this.size));
   }
 
-  private paint(context: CanvasRenderingContext2D, scene: Scene) {
+  private paint(context: CanvasRenderingContext2D, scene: Scene, row: number) {
     const { palette } = scene;
     for (let style = 0; style < this.head.length; style++) {
       let at = this.head[style] as number;
@@ -185,10 +227,11 @@ export class LanePainter {
           this.x[at] as number,
           (this.y[at] as number) + 0.5,
           this.w[at] as number,
-          ROW - 1.5,
+          row - 1.5,
         );
       }
     }
+    if (row < LEAST_ROW) return; // no text fits
     context.font = FONT;
     context.textBaseline = 'middle';
     let style = -1;
@@ -202,7 +245,7 @@ export class LanePainter {
         style = this.style[at] as number;
         context.fillStyle = palette.text[style] as string;
       }
-      context.fillText(text, (this.labelX[at] as number) + PAD, (this.y[at] as number) + ROW / 2);
+      context.fillText(text, (this.labelX[at] as number) + PAD, (this.y[at] as number) + row / 2);
     }
   }
 
@@ -249,9 +292,9 @@ export class LanePainter {
   ) {
     const { view, left, palette } = scene;
     const perNs = (scene.width - left) / (view.to - view.from);
-    const bottom = top + SERIES - 1;
+    const bottom = top + placed.height - 1;
     const most = this.scaleOf(scene, placed);
-    const scale = (SERIES - 6) / most;
+    const scale = (placed.height - 6) / most;
     context.fillStyle = palette.fill[(placed.lane.level - 1) * SHADES + DIM] as string;
     context.strokeStyle = palette.fill[(placed.lane.level - 1) * SHADES] as string;
     context.lineWidth = 1.25;
@@ -292,22 +335,46 @@ export class LanePainter {
       }
       context.stroke();
     }
-    // Labels the lane's full height with the greatest value of the run.
-    context.font = FONT;
-    context.textBaseline = 'middle';
-    context.fillStyle = palette.muted;
-    context.fillText(this.mostText(placed, most), left + 6, bottom - 9);
+    this.axis(context, scene, placed, bottom, scale, most);
   }
 
-  private readonly mosts = new Map<number, { most: number; text: string }>(); // by lane
-  private mostText(placed: Placed, most: number): string {
-    let known = this.mosts.get(placed.lane.lane);
-    if (known?.most !== most) {
-      const scale = new Scale(placed.lane.unit === 'bytes' ? 'bytes' : 'number', [most]);
-      const unit = scale.label || placed.lane.unit;
-      known = { most, text: `at most ${scale.text(most)} ${unit}` };
-      this.mosts.set(placed.lane.lane, known);
+  // Draws the axis of a series: a line and a number at nice values, and the greatest value of the run.
+  private axis(
+    context: CanvasRenderingContext2D,
+    scene: Scene,
+    placed: Placed,
+    bottom: number,
+    scale: number,
+    most: number,
+  ) {
+    const { palette, left, width } = scene;
+    const { marks, unit, mostText } = this.axisOf(placed, most);
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    context.textAlign = 'right';
+    context.lineWidth = 1;
+    context.strokeStyle = palette.line;
+    context.fillStyle = palette.muted;
+    for (const { at, text } of marks) {
+      const y = Math.round(bottom - at * scale) + 0.5;
+      context.beginPath();
+      context.moveTo(left, y);
+      context.lineTo(width, y);
+      context.stroke();
+      if (at > 0) context.fillText(`${text} ${unit}`, width - 6, y + 6);
     }
-    return known.text;
+    context.textAlign = 'left';
+    context.fillText(mostText, left + 6, bottom - 9);
+  }
+
+  private readonly axes = new Map<number, SeriesAxis>(); // by lane
+  private axisOf(placed: Placed, most: number): SeriesAxis {
+    const { lane, unit } = placed.lane;
+    let known = this.axes.get(lane);
+    if (known?.most !== most || known.height !== placed.height) {
+      known = seriesAxis(unit, most, placed.height);
+      this.axes.set(lane, known);
+    }
+    return known;
   }
 }

@@ -3,22 +3,23 @@
 export type Action =
   | { kind: 'hold'; key: string }
   | { kind: 'span' | 'level' | 'iteration' | 'match'; by: 1 | -1 }
-  | { kind: 'search' | 'fit' | 'whole' | 'home' | 'help' | 'escape' };
+  | { kind: 'search' | 'fit' | 'names' | 'whole' | 'home' | 'help' | 'escape' };
 
 export const KEYS: [string, string][] = [
   ['W S', 'zoom in and out'],
   ['A D', 'pan'],
   ['← →', 'previous, next span of the lane; pans if none is selected'],
   ['↑ ↓', 'its parent, its first child'],
-  ['[ ]', 'previous, next iteration'],
-  ['m', 'the median iteration'],
+  ['[ ]', 'previous, next iteration or step'],
+  ['m', 'the median iteration or step'],
   ['f', 'fit the selection'],
+  ['t', 'the time of each name in view'],
   ['0', 'the whole run'],
   ['/', 'search; Enter and n: next, Shift+Enter and N: previous'],
   ['Esc', 'let go of what is measured, selected, searched'],
   ['wheel', 'zoom at the pointer; with Shift pan; with Alt scroll the lanes'],
   ['drag', 'pan; in the strip above: go there'],
-  ['Shift+drag', 'measure between two points'],
+  ['Shift+drag', 'measure between two points: the time of each name'],
   ['click', 'select a span, or zoom into a block; twice: fit it'],
 ];
 
@@ -50,6 +51,7 @@ const ACTIONS: Record<string, Action> = {
   N: { kind: 'match', by: -1 },
   m: { kind: 'home' },
   f: { kind: 'fit' },
+  t: { kind: 'names' },
   '0': { kind: 'whole' },
   '/': { kind: 'search' },
   '?': { kind: 'help' },

@@ -4,6 +4,7 @@ import type { SpanDetails } from './types';
 // Returns the facts of a span that the tiles contain, for a report that has no more.
 export function knownOf(item: Item, run: number): SpanDetails {
   return {
+    is_partial: true,
     run,
     span: item.span,
     parent: null,

@@ -1,7 +1,9 @@
 // Draws everything around and above the lanes: overview, ruler, lane titles, iterations, selection, arrows,
 // measuring.
 import { SHADES, type Palette } from './colours';
-import { ROW, type Placed } from './layout';
+import { GAP, ROW, topOf, type Placed } from './layout';
+import type { Note } from './notes';
+import type { Link } from './path';
 import type { TileStore } from './store';
 import type { Brief, Lane, SpanDetails, Timeline } from './types';
 import { niceStep, tickText, type View } from './view';
@@ -37,28 +39,39 @@ export function drawGutter(
   context.fillRect(0, 0, frame.width, frame.height);
   context.font = FONT;
   context.textBaseline = 'middle';
-  for (const one of placed) {
-    const y = TOP + one.top - frame.scroll;
+  // The pinned lanes come last, and over the others.
+  for (const one of [...placed].reverse()) {
+    const y = TOP + topOf(one, frame.scroll);
     if (y > frame.height || y + one.height < TOP) continue;
+    if (one.isPinned) {
+      context.fillStyle = palette.bg;
+      context.fillRect(0, y - GAP, frame.width, one.height + 2 * GAP);
+    }
     context.fillStyle = palette.panel;
     context.fillRect(frame.left, y, frame.width - frame.left, one.height);
     context.fillStyle = palette.fill[(one.lane.level - 1) * SHADES] as string;
     context.fillRect(0, y, 3, one.height);
     const [title = '', ...rest] = one.lane.title.split(' · ');
     context.fillStyle = palette.ink;
-    const room = frame.left - 16;
-    context.fillText(title, 10, y + ROW / 2, room);
+    context.fillText(fitted(context, [title], frame.left - 16), 10, y + ROW / 2);
     if (rest.length === 0) continue;
     context.fillStyle = palette.muted;
     const at = one.height >= 2 * ROW ? { x: 10, y: y + ROW * 1.45 } : undefined;
     const beside = 10 + context.measureText(title).width + 7;
-    context.fillText(
-      rest.join(' · '),
-      at?.x ?? beside,
-      at?.y ?? y + ROW / 2,
-      Math.max(frame.left - (at?.x ?? beside) - 6, 10),
-    );
+    const room = frame.left - (at?.x ?? beside) - 6;
+    context.fillText(fitted(context, rest, room), at?.x ?? beside, at?.y ?? y + ROW / 2);
   }
+}
+
+// Returns as many of the parts as fit, the last ones, which tell lanes apart; what remains is cut at its front.
+function fitted(context: CanvasRenderingContext2D, parts: string[], room: number): string {
+  for (let first = 0; first < parts.length; first++) {
+    const text = parts.slice(first).join(' · ');
+    if (context.measureText(text).width <= room) return text;
+  }
+  let text = parts.at(-1) ?? '';
+  while (text.length > 1 && context.measureText(`…${text}`).width > room) text = text.slice(1);
+  return `…${text.trimStart()}`;
 }
 
 // Returns the lane with the most spans of each level.
@@ -181,7 +194,8 @@ export function drawIterations(
     if (end >= frame.left) context.fillRect(end, TOP, 1, frame.height - TOP);
     if (wide < 90 || x < frame.left) continue;
     const number = iteration[i] as number;
-    const text = number < 0 ? `warm-up ${number}` : `iteration ${number}`;
+    const word = timeline.iterations.of === 'step' ? 'step' : 'iteration';
+    const text = number < 0 ? `warm-up ${number}` : `${word} ${number}`;
     context.fillStyle = palette.muted;
     context.fillText(text, x + 4, frame.height - 8);
   }
@@ -195,13 +209,13 @@ function outline(
 ): { x: number; end: number; y: number } | undefined {
   const lane = placed.find((one) => one.lane.lane === brief.lane);
   if (!lane) return undefined;
-  const y = TOP + lane.top - frame.scroll + Math.min(brief.row, lane.lane.rows - 1) * ROW;
+  const y = TOP + topOf(lane, frame.scroll) + Math.min(brief.row, lane.lane.rows - 1) * lane.row;
   const x = xOf(frame, brief.start_ns);
   const end = Math.max(xOf(frame, brief.start_ns + brief.duration_ns), x + 2);
   const from = Math.max(x, frame.left - 4);
   const to = Math.min(end, frame.width + 4);
-  if (to > from) context.strokeRect(from, y + 0.5, to - from, ROW - 1.5);
-  return { x, end, y: y + ROW / 2 };
+  if (to > from) context.strokeRect(from, y + 0.5, to - from, lane.row - 1.5);
+  return { x, end, y: y + lane.row / 2 };
 }
 
 // Draws the selected span, its ancestors, and the arrow from a launch to its execution.
@@ -265,6 +279,64 @@ export function drawMeasure(
   context.fillStyle = palette.ink;
   context.textBaseline = 'middle';
   context.fillText(text, middle + 6, TOP + 13);
+}
+
+// Draws the critical path: a line below each link, from lane to lane.
+export function drawPath(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  placed: Placed[],
+  path: Link[],
+  palette: Palette,
+) {
+  const lanes = new Map(placed.map((one) => [one.lane.lane, one]));
+  context.beginPath();
+  let isBegun = false;
+  for (const link of path) {
+    const [x, end] = [xOf(frame, link.from), xOf(frame, link.to)];
+    const lane = lanes.get(link.lane);
+    if (!lane || end < frame.left || x > frame.width) continue;
+    const y = TOP + topOf(lane, frame.scroll) + (link.row + 1) * lane.row - 2.5;
+    if (isBegun) context.lineTo(x, y);
+    else context.moveTo(x, y);
+    context.lineTo(end, y);
+    isBegun = true;
+  }
+  // The border keeps the line visible on every colour.
+  for (const [width, colour] of [
+    [5, palette.bg],
+    [2.5, palette.ink],
+  ] as const) {
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
+}
+
+// Draws the stretches of the notes, each with its first words at its begin.
+export function drawNotes(
+  context: CanvasRenderingContext2D,
+  frame: Frame,
+  notes: Note[],
+  palette: Palette,
+) {
+  context.font = FONT;
+  context.textBaseline = 'middle';
+  for (const note of notes) {
+    const x = xOf(frame, note.from_ns);
+    const end = Math.max(xOf(frame, note.to_ns), x + 2);
+    if (end < frame.left || x > frame.width) continue;
+    const from = Math.max(x, frame.left);
+    context.fillStyle = palette.warn;
+    context.fillRect(from, TOP, Math.min(end, frame.width) - from, 3);
+    context.fillRect(from, TOP, 1, frame.height - TOP);
+    const text = note.text.length > 24 ? `${note.text.slice(0, 23)}…` : note.text;
+    const width = context.measureText(text).width + 8;
+    context.fillStyle = palette.bg;
+    context.fillRect(from + 1, frame.height - 36, width, 16);
+    context.fillStyle = palette.warn;
+    context.fillText(text, from + 5, frame.height - 28);
+  }
 }
 
 // Marks where a report has no finer detail.

@@ -32,6 +32,9 @@ export function runLabel(run: Run): string {
   return `${run.levels.split(',').join(' · ')}${counters}`;
 }
 
+// Beyond this the analyses call a level distorted (distorted_share in analyses/prelude_1_runs.sql).
+const MOST_DISTORTION_PCT = 50;
+
 // Describes how recording the deeper levels changed the model's latency.
 export function distortion(
   latency: number | null,
@@ -48,8 +51,12 @@ export function distortion(
     pct >= 0
       ? `${amount} % over the undisturbed one`
       : `${amount} % below the one of the model alone, within what runs differ by`;
+  const use =
+    pct > MOST_DISTORTION_PCT
+      ? 'It is distorted: only the order of the spans holds, neither their times nor their proportions.'
+      : 'Order and proportion hold.';
   return (
     `Recording slows what is above it: the model's latency in this run is ${words}. ` +
-    `Order and proportion hold; numbers are quoted from each level's own run.`
+    `${use} Numbers are quoted from each level's own run.`
   );
 }

@@ -2,14 +2,15 @@
 import { readPalette, type Palette } from './colours';
 import { LanePainter, type Scene } from './draw';
 import { frames } from './frames';
-import { layOut, laneAt, ROW, scrollTo, type Placed } from './layout';
-import { measureLane, type Measured } from './measure';
+import { layOut, laneAt, PLAIN, scrollTo, type Laid, type Look, type Placed } from './layout';
 import {
   drawAbsent,
   drawGutter,
   drawIterations,
   drawMeasure,
+  drawNotes,
   drawOverview,
+  drawPath,
   drawRuler,
   drawSelection,
   drawWindow,
@@ -17,6 +18,8 @@ import {
   TOP,
   type Frame,
 } from './overlay';
+import type { Note } from './notes';
+import type { Link } from './path';
 import { TileStore, type Fetch } from './store';
 import { firstFrom, tileLength, tileRange, zoomFor } from './tiles';
 import type { Lane, SpanDetails, Timeline } from './types';
@@ -38,6 +41,7 @@ export interface Item {
 export interface Hooks {
   viewed(view: View): void; // the view came to rest
   loaded(): void; // a tile arrived
+  coloured(): void; // a type of layer was drawn for the first time
 }
 
 const REST_MS = 150;
@@ -45,10 +49,11 @@ const GLIDE_MS = 160;
 
 export class Stage {
   readonly store: TileStore;
-  readonly placed: Placed[];
-  readonly laneHeight: number;
+  private laid: Laid = { placed: [], height: 0, pinned: 0 };
+  private look: Look = PLAIN;
   view: View;
   measuring: { from: number; to: number } | null = null;
+  private readonly over: { notes: Note[]; path: Link[] } = { notes: [], path: [] };
   private scroll = 0;
   private palette: Palette;
   private readonly painter = new LanePainter();
@@ -81,9 +86,7 @@ export class Stage {
     view: View,
   ) {
     this.context = canvas.getContext('2d', { alpha: false }) as CanvasRenderingContext2D;
-    const laid = layOut(timeline.lanes);
-    this.placed = laid.placed;
-    this.laneHeight = laid.height;
+    this.lay(timeline.lanes);
     this.view = clamp(view, timeline.duration_ns);
     this.palette = readPalette(document.documentElement);
     this.store = new TileStore(timeline, fetchTile, () => {
@@ -100,6 +103,8 @@ export class Stage {
       top: TOP,
       matching: null,
       lit: null,
+      type: null,
+      byName: false,
     };
     this.absent = (from, to) => {
       this.absentFrom = Math.min(this.absentFrom, from);
@@ -127,6 +132,39 @@ export class Stage {
     this.scrollBy(0);
     this.gutterOf = this.overviewOf = '';
     this.redraw();
+  }
+
+  private lay(lanes: Lane[]) {
+    this.laid = layOut(lanes, this.look);
+  }
+  get placed(): Placed[] {
+    return this.laid.placed;
+  }
+  get laneHeight(): number {
+    return this.laid.height;
+  }
+
+  // Shows all lanes but those that the look hides, or only those of them that have something in view. Returns the
+  // number of hidden lanes.
+  showLanes(isAll: boolean, look: Look = this.look): number {
+    const { from, to } = this.view;
+    const isShown = (lane: Lane) => {
+      if (look.hidden.has(lane.lane)) return false;
+      if (isAll || lane.kind === 'series') return true;
+      let has = false;
+      this.each(lane, null, from, to, () => (has = true));
+      return has;
+    };
+    const lanes = this.timeline.lanes.filter(isShown);
+    const shown = new Set(this.placed.map((one) => one.lane));
+    if (look !== this.look || lanes.length !== shown.size || lanes.some((one) => !shown.has(one))) {
+      this.look = look;
+      this.lay(lanes);
+      this.scene.placed = this.placed;
+      this.gutterOf = '';
+      this.scrollBy(0);
+    }
+    return this.timeline.lanes.length - lanes.length;
   }
 
   recolour() {
@@ -191,8 +229,7 @@ export class Stage {
     this.rest = window.setTimeout(() => this.hooks.viewed(this.view), REST_MS);
   }
 
-  // ---- Selection
-  // -----------------------------------------------------------------------------------------------
+  // ---- Selection -----------------------------------------------------------------------------------------------
 
   select(details: SpanDetails | null, show: 'fit' | 'reveal' | 'stay') {
     this.selected = details;
@@ -213,11 +250,33 @@ export class Stage {
       const placed = this.placed.find((one) => one.lane.lane === details.lane);
       const room = this.frame.height - TOP;
       if (placed) {
-        const top = placed.top + details.row * ROW;
-        this.scroll = scrollTo(this.scroll, top, ROW, room);
+        const top = placed.top + details.row * placed.row;
+        if (!placed.isPinned)
+          this.scroll = scrollTo(this.scroll, top, placed.row, room, this.laid.pinned);
         this.scrollBy(0);
       }
     }
+    this.redraw();
+  }
+
+  // Dims all layers but those of one type, or none.
+  highlightType(type: string | null) {
+    this.scene.type = type;
+    this.redraw();
+  }
+  // Gives each span the colour of its name, or that of its type or level.
+  colourByName(isOn: boolean) {
+    this.scene.byName = isOn;
+    this.redraw();
+  }
+  // Returns the types of layers that were drawn, with the numbers of their colours, from 1.
+  legend(): { type: string; colour: number }[] {
+    return this.painter.legend();
+  }
+
+  // Draws these over the lanes from now on.
+  put(some: { notes?: Note[]; path?: Link[] }) {
+    Object.assign(this.over, some);
     this.redraw();
   }
 
@@ -244,7 +303,7 @@ export class Stage {
 
   pick(x: number, y: number): Item | null {
     if (y < TOP || x < this.frame.left) return null;
-    const under = laneAt(this.placed, y - TOP + this.scroll);
+    const under = laneAt(this.laid, y - TOP, this.scroll);
     if (!under || under.placed.lane.kind === 'series') return null;
     const per = (this.view.to - this.view.from) / (this.frame.width - this.frame.left);
     const time = timeAt(this.frame, x);
@@ -310,27 +369,6 @@ export class Stage {
       if (nearer) best = item;
     });
     return best;
-  }
-
-  measure(from: number, to: number): Measured[] {
-    const per = (this.view.to - this.view.from) / (this.frame.width - this.frame.left);
-    const zoom = zoomFor(this.timeline, per);
-    const length = tileLength(this.timeline, zoom);
-    const [first, last] = tileRange(this.timeline, zoom, from, to);
-    const count = this.store.cover(zoom, first, last);
-    const all: Measured[] = [];
-    for (const { lane } of this.placed) {
-      if (lane.kind === 'series') continue;
-      const one: Measured = { lane, count: 0, busy: 0, about: false };
-      for (let p = 0; p < count; p++) {
-        const piece = this.store.piece(p);
-        const low = Math.max(piece.from * length, from);
-        measureLane(one, piece.loaded, lane, low, Math.min(piece.to * length, to));
-        one.about ||= !piece.exact;
-      }
-      if (one.count > 0 || one.busy > 0) all.push(one);
-    }
-    return all;
   }
 
   // ---- Drawing -------------------------------------------------------------------------------------------------
@@ -413,11 +451,21 @@ export class Stage {
     const first = iterationAt(timeline.iterations.start_ns, this.view.from);
     drawIterations(context, frame, timeline, first, palette);
     [this.absentFrom, this.absentTo] = [Infinity, -Infinity];
-    this.painter.draw(context, scene, this.absent);
+    const before = this.painter.types;
+    context.save();
+    context.beginPath();
+    context.rect(0, TOP + this.laid.pinned, frame.width, frame.height);
+    context.clip();
+    this.painter.draw(context, scene, false, this.absent);
+    context.restore();
+    if (this.laid.pinned > 0) this.painter.draw(context, scene, true, this.absent);
+    if (this.painter.types !== before) this.hooks.coloured();
     if (this.absentTo > this.absentFrom) {
       drawAbsent(context, frame, this.absentFrom, this.absentTo, palette);
     }
     if (this.selected) drawSelection(context, frame, this.placed, this.selected, palette);
+    drawPath(context, frame, this.placed, this.over.path, palette);
+    drawNotes(context, frame, this.over.notes, palette);
     if (this.measuring) {
       const { from, to } = this.measuring;
       drawMeasure(context, frame, from, to, durationText(to - from), palette);
@@ -442,6 +490,9 @@ export class Stage {
     }
     this.moved = false;
     this.askAt = now;
+    const before = this.store.loading;
     this.store.request(zoomFor(this.timeline, per), this.view.from, this.view.to);
+    // Nothing arrives for requests that turned out to be unnecessary.
+    if (before > 0 && this.store.loading === 0) this.hooks.loaded();
   }
 }

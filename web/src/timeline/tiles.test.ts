@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { measureLane } from './measure';
 import { TileStore } from './store';
 import {
   firstFrom,
@@ -43,7 +42,7 @@ const timeline: Timeline = {
   latency_ns: null,
   undisturbed_ns: null,
   representative: null,
-  iterations: { total: 0, every: 1, iteration: [], start_ns: [], duration_ns: [] },
+  iterations: { of: 'inference', total: 0, every: 1, iteration: [], start_ns: [], duration_ns: [] },
 };
 
 const tile = (zoom: number, number: number, complete: boolean): Tile => ({
@@ -102,14 +101,6 @@ describe('columns', () => {
     const at = firstFrom(items, 0, 200);
     expect(items.start[at]).toBeLessThanOrEqual(100);
     expect(firstFrom(items, 1, 0)).toBe(3);
-  });
-  it('are measured: what starts, what is busy, and whether that is exact', () => {
-    const loaded = loadTile(tile(0, 0, true), timeline, texts);
-    const one = { lane: lane(0, 2), count: 0, busy: 0, about: false };
-    measureLane(one, loaded, lane(0, 2), 25, 260);
-    expect(one).toMatchObject({ count: 2, busy: 175, about: false });
-    measureLane(one, loaded, lane(0, 2), 260, 350);
-    expect(one).toMatchObject({ count: 7, busy: 205, about: true });
   });
 });
 

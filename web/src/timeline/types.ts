@@ -30,6 +30,7 @@ export interface Timeline {
   undisturbed_ns: number | null; // in the run of the model alone
   representative: number | null; // the iteration whose latency is nearest to the median
   iterations: {
+    of: 'inference' | 'step'; // what the run repeats
     total: number;
     every: number; // one of this many is listed
     iteration: number[];
@@ -79,6 +80,7 @@ export interface Brief {
 }
 
 export interface SpanDetails extends Brief {
+  is_partial?: true; // a report has no more of it than its tile
   run: number;
   iteration: number | null;
   ordinal: number | null;

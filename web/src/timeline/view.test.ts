@@ -3,7 +3,8 @@ import type { Run } from '../data/types';
 import { blockShade, Colours, contrast, mix, parseColour, textOn, type Rgb } from './colours';
 import { step } from './found';
 import { keyAction } from './keys';
-import { laneAt, layOut, ROW, scrollTo, SERIES } from './layout';
+import { addressOf, laneAt, layOut, lookOf, ROW, scrollTo, SERIES, type Placed } from './layout';
+import { seriesAxis } from './draw';
 import { defaultRun, distortion } from './runs';
 import type { Brief, Lane, Matches } from './types';
 import {
@@ -97,21 +98,52 @@ describe('runs', () => {
 const lane = (rows: number, kind: 'spans' | 'series' = 'spans') => ({ rows, kind }) as Lane;
 
 describe('the layout', () => {
-  const { placed, height } = layOut([lane(1), lane(3), lane(1, 'series')]);
+  const laid = layOut([lane(1), lane(3), lane(1, 'series')]);
+  const { placed, height } = laid;
   it('puts rows of nesting below one another', () => {
     expect(placed[1]?.height).toBe(3 * ROW);
     expect(height).toBeGreaterThan(4 * ROW + SERIES);
   });
   it('knows the lane and the row under a point', () => {
     const second = placed[1]!;
-    expect(laneAt(placed, second.top + 2 * ROW + 1)).toEqual({ placed: second, row: 2 });
-    expect(laneAt(placed, second.top - 1)).toBeUndefined();
-    expect(laneAt(placed, 1e6)).toBeUndefined();
+    expect(laneAt(laid, second.top + 2 * ROW + 1, 0)).toEqual({ placed: second, row: 2 });
+    expect(laneAt(laid, second.top - 1, 0)).toBeUndefined();
+    expect(laneAt(laid, 1e6, 0)).toBeUndefined();
+  });
+  it('keeps pinned lanes at the top, over those that scroll below them', () => {
+    const lanes = [lane(1), lane(2), lane(1)].map((one, at) => ({ ...one, lane: at }) as Lane);
+    const own = layOut(lanes, lookOf(new URLSearchParams('pin=2&size=1:2,0:7')));
+    expect(own.placed.map((one) => [one.lane.lane, one.isPinned])).toEqual([
+      [2, true],
+      [0, false],
+      [1, false],
+    ]);
+    expect(own.placed.map((one) => one.height)).toEqual([ROW, ROW, 4 * ROW]);
+    const [pinned, second] = own.placed as [Placed, Placed, Placed];
+    expect(laneAt(own, pinned.top + 1, 500)?.placed).toBe(pinned);
+    expect(laneAt(own, second.top + 1, 0)?.placed).toBe(second);
+    expect(laneAt(own, second.top + 1 - 5, 5)?.placed).toBeUndefined(); // the pinned lane covers it
+    expect(scrollTo(40, 40, 18, 200, own.pinned)).toBeLessThanOrEqual(40 - own.pinned);
+  });
+  it('is in the address, without what is as usual', () => {
+    const look = lookOf(new URLSearchParams('pin=2,x,1&hide=4&size=1:2,3:1,5:9'));
+    expect(addressOf(look)).toEqual({ pin: '1,2', hide: '4', size: '1:2' });
+    expect(addressOf(lookOf(new URLSearchParams()))).toEqual({ pin: null, hide: null, size: null });
   });
   it('scrolls no further than it must', () => {
     expect(scrollTo(50, 60, 18, 100)).toBe(50);
     expect(scrollTo(50, 10, 18, 100)).toBeLessThanOrEqual(10);
     expect(scrollTo(0, 300, 18, 100)).toBeGreaterThanOrEqual(218);
+  });
+});
+
+describe('the axis of a series', () => {
+  it('has nice values up to the greatest, in its unit, and more where there is room', () => {
+    const axis = seriesAxis('bytes', 300 * 1048576, 44);
+    expect(axis.unit).toBe('MiB');
+    expect(axis.mostText).toBe('at most 300 MiB');
+    expect(axis.marks.map(({ text }) => text)).toEqual(['0', '200']);
+    expect(seriesAxis('bytes', 300 * 1048576, 132).marks.length).toBeGreaterThan(4);
   });
 });
 

@@ -1,7 +1,7 @@
 // Formats words and numbers beside the canvas.
 import { Scale } from '../data/units';
 import type { Timeline } from './types';
-import type { Measured } from './measure';
+import type { LaneTime } from './names';
 import { durationText, type View } from './view';
 
 const SUFFIXES: [string, string][] = [
@@ -34,13 +34,12 @@ export function summary(timeline: Timeline, view: View): string {
     .join('; ');
   return (
     `Timeline of run ${timeline.run}: ${spansText(timeline.spans)} in ${durationText(timeline.duration_ns)}, ` +
-    `${timeline.iterations.total} iterations. In view: ${durationText(Math.max(view.from, 0))} to ` +
+    `${timeline.iterations.total} ${timeline.iterations.of}s. In view: ${durationText(Math.max(view.from, 0))} to ` +
     `${durationText(Math.min(view.to, timeline.duration_ns))}. Lanes: ${lanes}.`
   );
 }
 
-export function measuredText(one: Measured, length: number): string {
-  const share = length > 0 ? Math.min((100 * one.busy) / length, 100).toFixed(1) : '0';
-  const about = one.about ? 'about ' : '';
-  return `${about}${spansText(one.count)}, busy ${about}${durationText(one.busy)} (${share} %)`;
+export function measuredText(one: LaneTime, length: number): string {
+  const share = length > 0 ? Math.min((100 * one.time_ns) / length, 100).toFixed(1) : '0';
+  return `${spansText(one.spans)}, busy ${durationText(one.time_ns)} (${share} %)`;
 }

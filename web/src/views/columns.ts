@@ -2,7 +2,7 @@
 // nothing.
 import type { Cell } from '../data/types';
 import { format, labelOfName, largestOf, Scale } from '../data/units';
-import { isSentence, linesOf, type Described } from './rows';
+import { isSentence, linesOf, shortened, type Described } from './rows';
 
 export interface TableColumn {
   index: number; // in the rows
@@ -12,6 +12,7 @@ export interface TableColumn {
   description: string;
   isText: boolean;
   characters: number; // characters of its longest cell, or its heading
+  least?: number; // characters below which it is not cut
   hasSentences: boolean; // its cells wrap into more than two lines where they get little room
   write: (row: Cell[]) => string;
 }
@@ -79,11 +80,22 @@ export function tableColumns(columns: Described[], rows: Cell[][], shown: number
   });
 }
 
+// Returns the fewest characters, from `least` on, at which no two different texts are cut to the same one; `most`
+// if there are none.
+export function tellingApart(texts: string[], least: number, most: number): number {
+  const all = [...new Set(texts)];
+  for (let room = least; room < most; room++) {
+    if (new Set(all.map((one) => shortened(one, room))).size === all.length) return room;
+  }
+  return most;
+}
+
 // Returns widths in characters: the widest texts are cut until all fit, none of them below `least`,
 // and columns of sentences not below a width that reads well.
 export function fitted(columns: TableColumn[], room: number, least = 12): number[] {
   const widths = columns.map((one) => one.characters);
-  const leastOf = (one: TableColumn) => (one.hasSentences ? Math.max(least, SENTENCE) : least);
+  const leastOf = (one: TableColumn) =>
+    Math.max(least, one.hasSentences ? SENTENCE : 0, Math.min(one.least ?? 0, one.characters));
   let over = widths.reduce((sum, one) => sum + one, 0) - room;
   while (over > 0) {
     let widest = -1;

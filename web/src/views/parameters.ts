@@ -5,9 +5,15 @@ import type { Analysis, Param } from '../data/types';
 // The state of a roofline in the address besides parameters: its set of points, their colours, its memory.
 export const ROOFLINE_SHOWS = ['points', 'colour', 'memory'] as const;
 
+// The state of the tables in the address: their order and their filter.
+export const TABLE_SHOWS = ['sort', 'filter'] as const;
+
 // The state of a flame graph in the address: the frame in view, the text of the search, the time that is
 // drawn.
 export const FLAME_SHOWS = ['zoom', 'find', 'time'] as const;
+
+// The state of a graph in the address: the modules that are open.
+export const GRAPH_SHOWS = ['open'] as const;
 
 // Returns the address's values for the analysis's parameters. A batch size that this evaluation lacks is left
 // to the analysis, which takes the smallest.

@@ -145,6 +145,23 @@ export function shortened(text: string, length: number): string {
   return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`;
 }
 
+// The order of a table, and its name in an address: "latency_ns" from the least to the greatest,
+// "-latency_ns" the other way round.
+export interface Order {
+  column: number;
+  to: Direction;
+}
+
+export const nameOfOrder = ({ column, to }: Order, columns: Described[]): string =>
+  `${to === 'descending' ? '-' : ''}${columns[column]?.name ?? ''}`;
+
+// Returns null if no column has the name.
+export function orderOf(name: string | null, columns: Described[]): Order | null {
+  const isFalling = name?.startsWith('-') ?? false;
+  const column = columns.findIndex((one) => one.name === (isFalling ? name?.slice(1) : name));
+  return column < 0 ? null : { column, to: isFalling ? 'descending' : 'ascending' };
+}
+
 export function countOf(visible: number, all: number): string {
   const word = all === 1 ? 'row' : 'rows';
   const count = all.toLocaleString('en');

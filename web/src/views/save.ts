@@ -1,7 +1,7 @@
-// Saves a text: as a file, or to the clipboard.
-export function saveAs(name: string, type: string, text: string) {
+// Saves a text or a file: in the folder of downloads, or to the clipboard.
+export function saveAs(name: string, type: string, content: string | Blob) {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.href = URL.createObjectURL(new Blob([content], { type }));
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);

@@ -18,6 +18,7 @@ import sys
 import types
 
 from xsp import _calls, _native
+from xsp._sessions import note
 
 from . import layers
 
@@ -77,6 +78,6 @@ def install(jax):
     try:
         layers.install(jax, _wait_for_results(jax))
     except Exception as error:
-        note = f"layers of jax {version} are not recorded: {type(error).__name__}: {error}"
-        sys.stderr.write(f"xsp: {note}\n")
-        layers.note(note)
+        text = f"layers of jax {version} are not recorded: {type(error).__name__}: {error}"
+        sys.stderr.write(f"xsp: {text}\n")
+        note("jax", text)

@@ -1,68 +1,35 @@
 """JAX: the instructions that XLA made of a function are layers.
 
-On the CPU, XLA's own profiler records when they ran: a session of it is kept open while layers are
-recorded, and is read several times a second, between calls. The compiled module, whose text is kept,
-describes them (operation, shapes, the name and place of the program's own operation). A process has one
-session: a program that starts its own session gets it, and xsp's session does not come back.
+On the CPU, XLA's own profiler records when they ran (xsp._sessions). The compiled module, whose text is kept,
+describes them (operation, shapes, the name and place of the program's own operation).
 
 On a GPU no session is opened, because it would take CUPTI. XLA reports instructions there by NVTX ranges,
 which become layers elsewhere; this module adds the facts of the module to their sites.
 
-The session is read five times a second after a call; within a call when the process has grown by 16 MB, or is
-expected to hold 25,000 instructions, if any program so far has a loop, which may execute millions; without a
-loop by 64 MB. XLA's profiler gives its record whole, and reading takes five times as long as recording. What
-runs while it is read is missing, and so are calls of models by several threads at once. The profiler's clock
-is related to xsp's by events of known times. Refused: callbacks in the program, which change what XLA fuses;
-and names of kernels on a GPU, as kernels of libraries have none and names of instructions are those of many
-programs. On an H200 every kernel of steady calls was in an instruction.
+A session is read within a call when the process has grown by 16 MB if any program so far has a loop, which
+may execute millions of instructions; without a loop by 64 MB. Reading takes five times as long as recording.
+Refused: callbacks in the program, which change what XLA fuses; and names of kernels on a GPU, as kernels of
+libraries have none and names of instructions are those of many programs. On an H200 every kernel of steady
+calls was in an instruction.
 """
 
-import atexit
 import importlib
-import os
-import sys
-import threading
-import time
 
 from xsp import _native
+from xsp._sessions import GROWTH_BYTES, Sessions, note
 
 from . import hlo
 
 _LAYER = 3
-_READ_NS = 200_000_000  # a session is read and restarted at this age
-# Limits within a call. A session is read if the process has grown by this much (an instruction takes 0.4 kB,
-# and 2 kB more while it is read), or if the session is expected to hold this many instructions. Without loops
-# only a few instructions are executed, and the growth is the program's own.
-_GROWTH_BYTES = 64 << 20
 _LOOP_GROWTH_BYTES = 16 << 20
-_INSTRUCTIONS = 25_000
-_LOOK_S, _SHORTEST_S, _LONGEST_S = 0.05, 0.005, 10.0
-_ANCHORS_MAX = 64  # the limit of emit_xplane
 _CONSTANT_BYTES_MAX = 8 << 20
 _TEXT_BYTES_MAX = 256 << 20  # for all modules together
 _SITES_MAX = 1 << 16
-
-
-def note(text):
-    """Adds a fact of the evaluation; the key is that of collectors, see run_folder.h."""
-    _native.site_attribute(_native.site(1, "jax", "framework"), "collector_note.jax", text)
-
 
 _WAITING = (
     "jax was kept from dispatching asynchronously on the CPU, so that a model lasts until its results are "
     "there: a program that waits for something else meanwhile takes longer than alone"
 )
-
-
-def _give_up(why):
-    text = f"layers of jax are not recorded from here on: {why}"
-    sys.stderr.write(f"xsp: {text}\n")
-    note(text)
-
-
-def _resident_bytes():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 class _Programs:
@@ -75,7 +42,7 @@ class _Programs:
         self._bytes = 0
         self._ranges = _Ranges()
         self.platforms = set()
-        self.growth_bytes = _GROWTH_BYTES
+        self.growth_bytes = GROWTH_BYTES
 
     def add(self, executable, platform):
         self.platforms.add(platform)
@@ -148,10 +115,11 @@ class _Ranges:
                 _native.site_attribute(site, key, known[key])
 
 
-class _Sessions:
+class _Sessions(Sessions):
     """xsp's session of XLA's profiler."""
 
     def __init__(self, jax, profiler, is_waiting):
+        super().__init__("jax")
         self._is_waiting = is_waiting
         self._annotation = jax.profiler.TraceAnnotation
         self._make = profiler.ProfilerSession
@@ -161,136 +129,32 @@ class _Sessions:
         if hasattr(self._options, "enable_hlo_proto"):
             self._options.enable_hlo_proto = False
         self._programs = _Programs()
-        self._lock = threading.RLock()
-        self._session = None
-        self._start_ns = 0
-        self._anchors = []
-        self._anchored = set()
-        self._resident = 0
-        self._watch = None
-        self._is_over = False
-        profiler.ProfilerSession = self._theirs(self._make)
+        profiler.ProfilerSession = self.theirs(self._make, "JAX's profiler")
         if hasattr(profiler, "start_server"):
-            profiler.start_server = self._theirs(profiler.start_server)
-
-    def _theirs(self, function):
-        """Wraps a function that the program calls to get a session: the program gets it."""
-
-        def wrapper(*args, **kwargs):
-            self.end("the program uses JAX's profiler itself")
-            return function(*args, **kwargs)
-
-        return wrapper
+            profiler.start_server = self.theirs(profiler.start_server, "JAX's profiler")
 
     def compiled(self, executable, platform):
         with self._lock:
             if platform == "cpu" and self._is_waiting:
-                note(_WAITING)
+                note("jax", _WAITING)
                 self._is_waiting = False
             self._programs.add(executable, platform)
 
-    def follow(self, is_wanted):
-        """Runs before a call of a model, whose layers are wanted or not."""
-        if self._is_over or (not is_wanted and self._session is None):
-            return
-        try:
-            with self._lock:
-                if not is_wanted:
-                    self._read()
-                elif self._session is None and self._programs.platforms == {"cpu"}:
-                    self._begin()
-                if self._session is not None:
-                    self._anchor()
-        except Exception as error:
-            self.end(f"{type(error).__name__}: {error}")
+    @property
+    def growth_bytes(self):
+        return self._programs.growth_bytes
 
-    def after_call(self):
-        if self._session is None or _native.now_ns() - self._start_ns < _READ_NS:
-            return
-        try:
-            with self._lock:
-                self._read()
-        except Exception as error:
-            self.end(f"{type(error).__name__}: {error}")
+    def is_possible(self):
+        return self._programs.platforms == {"cpu"}
 
-    def end(self, why=None):
-        """Ends the session for good. Its contents are kept, unless reading them fails."""
-        if self._is_over:
-            return
-        self._is_over = True
-        try:
-            with self._lock:
-                self._read()
-        except Exception:
-            self._session = None
-        if why is not None:
-            _give_up(why)
+    def open(self):
+        return self._make(self._options)
 
-    def before_exit(self, leave):
-        def wrapper(status):
-            self.end()
-            leave(status)
+    def anchor(self, name):
+        return self._annotation(name)
 
-        return wrapper
-
-    def forget(self):
-        """Runs in the child of a fork: the session belongs to the parent."""
-        self._session = None
-        self._is_over = True
-
-    def _begin(self):
-        self._anchors.clear()
-        self._anchored.clear()
-        self._session = self._make(self._options)
-        self._start_ns = _native.now_ns()
-        self._resident = _resident_bytes()
-        if self._watch is None:
-            self._watch = threading.Thread(target=self._bound, name="xsp", daemon=True)
-            self._watch.start()
-
-    def _bound(self):
-        """Reads a session that has become large within one call: a loop may execute millions of
-        instructions. Instructions that run during the reading are not recorded.
-        """
-        has_said, period_ns = False, _LONGEST_S * 1e9
-        while not self._is_over:
-            time.sleep(min(_LOOK_S, max(period_ns / 4e9, _SHORTEST_S)))
-            age_ns = _native.now_ns() - self._start_ns
-            grown = _resident_bytes() - self._resident
-            if self._session is None or (age_ns < period_ns and grown < self._programs.growth_bytes):
-                continue
-            try:
-                with self._lock:
-                    if self._session is None:
-                        continue
-                    count = max(self._read(), 1)
-                    period_ns = min(age_ns * _INSTRUCTIONS / count, _LONGEST_S * 1e9)
-                    if count > 1 and not has_said:
-                        has_said = True
-                        note("layers of jax are incomplete: a call takes long, or executes too many")
-                    self._begin()
-                    self._anchor()
-            except Exception as error:
-                self.end(f"{type(error).__name__}: {error}")
-
-    def _anchor(self):
-        """Puts xsp's own event into the session, once for each thread that calls models."""
-        thread = threading.get_native_id()
-        if thread in self._anchored or len(self._anchors) >= _ANCHORS_MAX - 4:
-            return
-        self._anchored.add(thread)
-        for _ in range(4):
-            event = self._annotation(f"xsp {len(self._anchors)}")
-            before = _native.now_ns()
-            with event:
-                inside = _native.now_ns()
-            self._anchors.append((thread, before, inside, _native.now_ns()))
-
-    def _read(self):
-        session, self._session = self._session, None
-        if session is None:
-            return 0
-        return _native.emit_xplane(session.stop(), self._anchors, self._programs.site)
+    def emit(self, session, anchors):
+        return _native.emit_xplane(session.stop(), anchors, self._programs.site)
 
 
 _sessions = None
@@ -338,8 +202,5 @@ def install(jax, is_waiting):
     global _sessions
     sessions = _Sessions(jax, _profiler_of(jax), is_waiting)
     _hear_of_compilations(sessions)
-    _native.follow_with(sessions.follow)
-    atexit.register(sessions.end)
-    os._exit = sessions.before_exit(os._exit)
-    os.register_at_fork(after_in_child=sessions.forget)
+    sessions.install()
     _sessions = sessions

@@ -9,7 +9,8 @@ const std::vector<const Route*>& all_routes() {
     std::vector<const Route*> routes;
     for (const auto* area :
          {&document_routes(), &evaluation_routes(), &timeline_routes(), &compare_routes(),
-          &upload_routes(), &listing_routes(), &prediction_routes(), &admin_routes()}) {
+          &upload_routes(), &note_routes(), &listing_routes(), &prediction_routes(),
+          &query_routes(), &sweep_routes(), &admin_routes()}) {
       for (const Route& route : *area) routes.push_back(&route);
     }
     return routes;

@@ -56,6 +56,7 @@ struct Route {
   std::string_view body = {};  // media type of the request's body; empty: there is none
   uint64_t (*body_max)(const Services&) = nullptr;         // bytes of the body
   std::string_view (*why_off)(const Services&) = nullptr;  // empty: it is on; else status 403
+  bool is_kept = true;         // the answer may be kept until its evaluations change
   int at_once = 0;             // requests that are answered at a time; 0: no bound
   bool is_open_ended = false;  // the query may have further parameters
 };
@@ -65,7 +66,10 @@ const std::vector<Route>& compare_routes();     // compare.cc: several evaluatio
 const std::vector<Route>& document_routes();    // openapi.cc: the description of all routes
 const std::vector<Route>& evaluation_routes();  // evaluations.cc: catalogue, evaluations, analyses
 const std::vector<Route>& listing_routes();     // listings.cc: the catalogue of many evaluations
+const std::vector<Route>& note_routes();        // notes.cc: notes on evaluations
 const std::vector<Route>& prediction_routes();  // predictions.cc: models that answer an upload
+const std::vector<Route>& query_routes();       // query.cc: SQL over one evaluation
+const std::vector<Route>& sweep_routes();       // sweeps.cc: sweeps that requests start
 const std::vector<Route>& timeline_routes();    // timeline.cc
 const std::vector<Route>& upload_routes();      // upload.cc
 

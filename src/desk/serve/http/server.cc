@@ -180,8 +180,12 @@ struct Server::State {
         connections(options.limits, [this](Exchange& exchange) { return http.answer(exchange); }) {}
 
   Services services() {
-    Services all{.library = library, .predict = options.predict, .models = {}};
+    Services all{
+        .library = library, .predict = options.predict, .systems = options.systems, .models = {}};
     all.models = options.models;
+    all.sweeps = options.sweeps;
+    all.has_queries = true;
+    all.has_notes = options.notes;
     all.max_upload_bytes = options.max_upload_bytes;
     all.has_tokens = !options.token.empty() || !options.catalogue.empty();
     if (!options.catalogue.empty()) {
@@ -357,6 +361,9 @@ Server::Server(Library& library, ServerOptions options)
     const std::string& page = state_->options.page;
     response.set_content(page.empty() ? std::string(embedded_page()) : page,
                          "text/html; charset=utf-8");
+  });
+  http.Get("/help", [](const httplib::Request&, httplib::Response& response) {
+    response.set_content(std::string(embedded_help()), "text/html; charset=utf-8");
   });
   const auto answer = [this](const httplib::Request& request, httplib::Response& response) {
     state_->answer(request, response, nullptr);

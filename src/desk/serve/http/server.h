@@ -4,7 +4,8 @@
 // API only with a token. On the loopback it accepts only the loopback's own names, so that a page
 // of another site cannot query it through a browser. Sizes, times, rates and the number of
 // concurrent requests are bounded. It reads only files that Library finds and the catalogue that it
-// was given. It writes by uploads and predictions alone, which always need a token (gate.h).
+// was given. It writes by uploads, predictions and sweeps alone, which always need a token
+// (gate.h).
 #ifndef XSP_DESK_SERVE_HTTP_SERVER_H_
 #define XSP_DESK_SERVE_HTTP_SERVER_H_
 
@@ -27,11 +28,14 @@ struct ServerOptions {
   std::string page;               // text of a page in place of the compiled one; or empty
   std::string token;              // empty: no token is required
   uint64_t max_upload_bytes = 0;  // 0: uploads are refused; they need a token
+  bool notes = false;             // requests may write notes; they need a token
   uint64_t memory_bytes = uint64_t{4} << 30;  // memory of all queries; see Library::limit_memory()
-  double rate = 200;      // requests per second of one address and of one token; 0: any
-  std::string catalogue;  // its place; empty: none is served
-  Predict predict;        // empty: no model answers
+  double rate = 200;          // requests per second of one address and of one token; 0: any
+  std::string catalogue;      // its place; empty: none is served
+  Predict predict;            // empty: no model answers
+  PredictionSystems systems;  // empty: there is this machine alone
   std::vector<PredictionModel> models;  // that may answer
+  Sweeps* sweeps = nullptr;             // starts sweeps; null: no request does
   Limits limits;
 };
 

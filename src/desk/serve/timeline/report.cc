@@ -1,13 +1,13 @@
 // The part of the timeline that a report records.
 #include <algorithm>
-#include <deque>
 #include <iterator>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/serve/timeline/run.h"
+#include "desk/serve/timeline/span.h"
 #include "desk/serve/timeline/timeline.h"
 #include "desk/store/values.h"
 
@@ -21,7 +21,8 @@ constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // as in Ap
 constexpr size_t kTileBytes = 400;  // approximate bytes of an answer without items
 constexpr size_t kItemBytes = 48;
 constexpr size_t kSpanBytes = 3'000;
-constexpr size_t kSpans = 300;  // spans of all runs: each takes a few queries
+constexpr size_t kTogether = 32;  // adjacent tiles that one query reads
+constexpr size_t kSpans = 300;    // spans of all runs
 
 // Selects for each batch size the run without counters that has the deepest level: the page shows
 // it first (defaultRun in web/src/timeline/runs.ts).
@@ -51,7 +52,7 @@ class Recording {
     const int64_t to = from + found.representative_duration_ns;
     if (found.representative) {
       XSP_CHECK_OK(add_tiles(from, to, budget_ / 2));
-      XSP_CHECK_OK(add_spans(*found.representative));
+      XSP_CHECK_OK(add_spans(found));
     }
     XSP_CHECK_OK(add_tiles(0, run_.axis_ns(), budget_));
     return std::move(requests_);
@@ -61,46 +62,82 @@ class Recording {
   // Adds the tiles of [from_ns, to_ns), coarse ones first, until they show every span or the bound
   // is reached.
   Status add_tiles(int64_t from_ns, int64_t to_ns, size_t bound) {
-    std::deque<std::pair<int64_t, int64_t>> open = {{0, 0}};
-    for (; !open.empty() && bytes_ < bound; open.pop_front()) {
-      const auto [zoom, number] = open.front();
-      const TimelineWindow window = run_.window(zoom, number);
-      if (window.start_ns >= std::min(to_ns, run_.duration_ns() + 1) ||
-          window.end_ns() <= from_ns) {
-        continue;
+    const int64_t end_ns = std::min(to_ns, run_.duration_ns() + 1);
+    std::vector<int64_t> level = {0};  // the tiles of one zoom, ascending
+    for (int64_t zoom = 0; !level.empty() && bytes_ < bound; ++zoom) {
+      std::vector<int64_t> next;
+      for (size_t at = 0; at < level.size() && bytes_ < bound;) {
+        XSP_TRY(const size_t count, add_beside(zoom, level, at, bound));
+        for (const size_t end = at + count; at < end; ++at) {
+          if (zoom == run_.max_zoom() || is_complete_.at({zoom, level[at]})) continue;
+          for (const int64_t number : {2 * level[at], 2 * level[at] + 1}) {
+            const TimelineWindow window = run_.window(zoom + 1, number);
+            if (window.start_ns < end_ns && window.end_ns() > from_ns) next.push_back(number);
+          }
+        }
       }
-      XSP_TRY(const TimelineTile tile, run_.tile(database_, zoom, number));
-      if (added_.insert({zoom, number}).second) {
-        requests_.push_back(
-            {prefix_ + "/tile?run=" + std::to_string(run_.run()) +
-                 "&tile=" + std::to_string(number) + "&zoom=" + std::to_string(zoom),
-             tile_json(tile, zoom, number, std::nullopt).dump(-1, ' ', false, kReplace)});
-        bytes_ += kTileBytes + tile.items.items.size() * kItemBytes;
-        for (const std::string& text : tile.items.texts.all()) bytes_ += text.size();
-        for (const auto& series : tile.series) bytes_ += series.points.size() * kItemBytes;
-      }
-      if (tile.is_complete || zoom == run_.max_zoom()) continue;
-      open.emplace_back(zoom + 1, 2 * number);
-      open.emplace_back(zoom + 1, 2 * number + 1);
+      level = std::move(next);
     }
     return Ok{};
   }
 
-  // Adds the spans of one iteration, the higher levels first.
-  Status add_spans(int64_t iteration) {
-    XSP_TRY(const Table table,
-            database_.query("SELECT span_id FROM span WHERE run_id = $run AND iteration = "
-                            "$iteration AND coalesce(type, '') <> 'memory' ORDER BY "
-                            "CASE level WHEN 6 THEN 3.5 ELSE level END, start_ns LIMIT $limit",
-                            {{"run", run_.run()},
-                             {"iteration", iteration},
-                             {"limit", static_cast<int64_t>(spans_)}}));
+  // Adds the tile level[at], and those after it that can be read with it. Returns how many.
+  Result<size_t> add_beside(int64_t zoom, const std::vector<int64_t>& level, size_t at,
+                            size_t bound) {
+    if (is_complete_.contains({zoom, level[at]})) return size_t{1};
+    size_t count = 1;
+    while (count < kTogether && at + count < level.size() &&
+           level[at + count] == level[at] + static_cast<int64_t>(count) &&
+           !is_complete_.contains({zoom, level[at + count]})) {
+      ++count;
+    }
+    XSP_TRY(const std::vector<TimelineTile> tiles,
+            run_.tiles(database_, zoom, level[at], static_cast<int64_t>(count)));
+    for (size_t i = 0; i < count; ++i) {
+      if (bytes_ >= bound) return i;
+      add(zoom, level[at + i], tiles[i]);
+    }
+    return count;
+  }
+
+  void add(int64_t zoom, int64_t number, const TimelineTile& tile) {
+    is_complete_[{zoom, number}] = tile.is_complete;
+    requests_.push_back(
+        {prefix_ + "/tile?run=" + std::to_string(run_.run()) + "&tile=" + std::to_string(number) +
+             "&zoom=" + std::to_string(zoom),
+         tile_json(tile, zoom, number, std::nullopt).dump(-1, ' ', false, kReplace)});
+    bytes_ += kTileBytes + tile.items.items.size() * kItemBytes;
+    for (const std::string& text : tile.items.texts.all()) bytes_ += text.size();
+    for (const auto& series : tile.series) bytes_ += series.points.size() * kItemBytes;
+  }
+
+  // Adds the spans of the representative iteration, the higher levels first. The spans of a step
+  // are those that start in it.
+  Status add_spans(const TimelineIterations& found) {
+    const int64_t from = run_.base_ns() + found.representative_start_ns;
+    XSP_TRY(
+        const Table table,
+        database_.query("SELECT span_id FROM span WHERE run_id = $run AND "
+                        "CASE WHEN $steps THEN start_ns >= $from AND start_ns < $to ELSE "
+                        "iteration = $iteration END AND coalesce(type, '') <> 'memory' ORDER BY "
+                        "CASE level WHEN 6 THEN 3.5 ELSE level END, start_ns LIMIT $limit",
+                        {{"run", run_.run()},
+                         {"steps", found.are_steps},
+                         {"from", from},
+                         {"to", from + found.representative_duration_ns},
+                         {"iteration", found.representative.value_or(0)},
+                         {"limit", static_cast<int64_t>(spans_)}}));
+    std::vector<int64_t> spans;
     for (const auto& row : table.rows) {
       if (bytes_ > budget_ * 3 / 4) break;
-      requests_.push_back({prefix_ + "/span?run=" + std::to_string(run_.run()) +
-                               "&span=" + std::to_string(store::int_of(row[0])),
-                           ""});
+      spans.push_back(store::int_of(row[0]));
       bytes_ += kSpanBytes;
+    }
+    XSP_TRY(const std::vector<nlohmann::json> answers, spans_json(database_, run_, spans));
+    for (size_t i = 0; i < spans.size(); ++i) {
+      requests_.push_back({prefix_ + "/span?run=" + std::to_string(run_.run()) +
+                               "&span=" + std::to_string(spans[i]),
+                           answers[i].dump(-1, ' ', false, kReplace)});
     }
     return Ok{};
   }
@@ -112,7 +149,7 @@ class Recording {
   size_t spans_;
   size_t bytes_ = 0;
   std::vector<Recorded> requests_;
-  std::set<std::pair<int64_t, int64_t>> added_;
+  std::map<std::pair<int64_t, int64_t>, bool> is_complete_;  // the added tiles, by zoom and number
 };
 
 }  // namespace

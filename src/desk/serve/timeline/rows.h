@@ -55,6 +55,7 @@ struct IterationRow {
   int64_t start_ns = 0;
   int64_t duration_ns = 0;
   int64_t total = 0;
+  bool is_step = false;
   std::optional<double> latency_ns;
 };
 inline constexpr store::ReadColumn<IterationRow> kIterationColumns[] = {
@@ -63,6 +64,8 @@ inline constexpr store::ReadColumn<IterationRow> kIterationColumns[] = {
     {"start_ns", [](const Value& cell, IterationRow* row) { row->start_ns = int_of(cell); }},
     {"duration_ns", [](const Value& cell, IterationRow* row) { row->duration_ns = int_of(cell); }},
     {"total", [](const Value& cell, IterationRow* row) { row->total = int_of(cell); }},
+    {"coalesce(is_step, false)",
+     [](const Value& cell, IterationRow* row) { row->is_step = std::get<bool>(cell); }},
     {"latency_ns",
      [](const Value& cell, IterationRow* row) { row->latency_ns = maybe_double(cell); }},
 };

@@ -139,10 +139,22 @@ Status TimelineRun::load_iterations(Database& database) {
   constexpr int64_t kListed = 0;
   constexpr int64_t kNearest = 1;
   XSP_TRY(const Table table, analyze::query_with_prelude(database, std::string(R"(
-      WITH inference AS MATERIALIZED (
+      WITH step AS MATERIALIZED (
+        SELECT *, CASE WHEN part = 'steady' THEN row_number() OVER of_part - 1
+          ELSE -row_number() OVER from_last END AS number
+        FROM (SELECT process, start_ns, duration_ns, part = 'steady' AS is_steady, part
+              FROM whole_step WHERE run_id = $run
+                AND process = (SELECT process FROM whole_step WHERE run_id = $run GROUP BY process
+                               ORDER BY count(*) DESC, process LIMIT 1))
+        WINDOW of_part AS (PARTITION BY is_steady ORDER BY start_ns),
+          from_last AS (PARTITION BY is_steady ORDER BY start_ns DESC)),
+      inference AS MATERIALIZED (
         SELECT iteration, start_ns - $base AS start_ns, duration_ns, span_id,
-          iteration >= 0 AND NOT is_open AS is_measured
-        FROM span WHERE run_id = $run AND level = 2 AND depth = 0),
+          iteration >= 0 AND NOT is_open AS is_measured, false AS is_step
+        FROM span WHERE run_id = $run AND level = 2 AND depth = 0
+          AND NOT EXISTS (SELECT 1 FROM step)
+        UNION ALL
+        SELECT number, start_ns - $base, duration_ns, number, part = 'steady', true FROM step),
       placed AS (
         SELECT *, row_number() OVER (ORDER BY start_ns, span_id) - 1 AS place,
           count(*) OVER () AS total
@@ -153,10 +165,12 @@ Status TimelineRun::load_iterations(Database& database) {
                                     WHERE is_measured)), iteration
         LIMIT 1)
       SELECT )") + store::select_list(kIterationColumns) + R"( FROM (
-      SELECT 0 AS kind, iteration, start_ns, duration_ns, total, NULL::DOUBLE AS latency_ns
+      SELECT 0 AS kind, iteration, start_ns, duration_ns, total, is_step,
+        NULL::DOUBLE AS latency_ns
       FROM placed WHERE place % (1 + (total - 1) // $limit) = 0
-      UNION ALL SELECT 1, iteration, start_ns, duration_ns, NULL, NULL FROM nearest
-      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, latency_ns FROM run_latency WHERE run_id = $run)
+      UNION ALL SELECT 1, iteration, start_ns, duration_ns, NULL, NULL, NULL FROM nearest
+      UNION ALL SELECT 2, NULL, NULL, NULL, NULL, NULL, latency_ns FROM run_latency
+      WHERE run_id = $run)
       ORDER BY kind, start_ns, iteration)",
                                                          {{"run", run_},
                                                           {"base", base_ns_},
@@ -166,6 +180,7 @@ Status TimelineRun::load_iterations(Database& database) {
     const IterationRow row = store::read_row(kIterationColumns, cells);
     if (row.kind == kListed) {
       iterations_.total = row.total;
+      iterations_.are_steps = row.is_step;
       iterations_.iteration.push_back(row.iteration);
       iterations_.start_ns.push_back(row.start_ns);
       iterations_.duration_ns.push_back(row.duration_ns);
@@ -180,8 +195,8 @@ Status TimelineRun::load_iterations(Database& database) {
   const auto limit = static_cast<int64_t>(kMaxIterations);
   iterations_.every = 1 + std::max<int64_t>(iterations_.total - 1, 0) / limit;
   XSP_TRY(const Table alone, analyze::query_with_prelude(database, R"(
-      SELECT latency_ns FROM model_latency
-      WHERE batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run))",
+      SELECT latency_ns FROM model_latency WHERE recorded_level = 2
+        AND batch = (SELECT coalesce(batch, 1) FROM run WHERE run_id = $run))",
                                                          {{"run", run_}}));
   for (const Row& row : alone.rows) undisturbed_ns_ = maybe_double(row[0]);
   return Ok{};
@@ -312,26 +327,38 @@ TimelineWindow TimelineRun::window(int64_t zoom, int64_t tile) const {
   return {tile * length, length >> cell_bits_, cells()};
 }
 
-Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t tile) const {
+Result<std::vector<TimelineTile>> TimelineRun::tiles(Database& database, int64_t zoom,
+                                                     int64_t first, int64_t count) const {
   if (zoom < 0 || zoom > max_zoom()) {
     return usage("zoom " + std::to_string(zoom) + ": it goes from 0 to " +
                  std::to_string(max_zoom()));
   }
-  if (tile < 0 || tile >= int64_t{1} << zoom) {
-    return usage("tile " + std::to_string(tile) + ": at zoom " + std::to_string(zoom) +
-                 " they are 0 to " + std::to_string((int64_t{1} << zoom) - 1));
+  if (first < 0 || count < 1 || first + count > int64_t{1} << zoom) {
+    return usage("tile " + std::to_string(first + std::max<int64_t>(count, 1) - 1) + ": at zoom " +
+                 std::to_string(zoom) + " they are 0 to " +
+                 std::to_string((int64_t{1} << zoom) - 1));
   }
-  const TimelineWindow wanted = window(zoom, tile);
+  const TimelineWindow begin = window(zoom, first);
   const int64_t summary_cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
   TimelineItems fine;
   if (zoom > summary_zoom_) {
-    XSP_CHECK_OK(read_items(database, wanted.start_ns - summary_cell_ns, wanted.end_ns(),
-                            wanted.cell_ns, summary_cell_ns, &fine));
+    XSP_CHECK_OK(read_items(database, begin.start_ns - summary_cell_ns,
+                            window(zoom, first + count - 1).end_ns(), begin.cell_ns,
+                            summary_cell_ns, &fine));
   }
   const TimelineItems* shorter = &fine;
   if (zoom <= summary_zoom_) {
     XSP_TRY(shorter, summary(database));
   }
+  std::vector<TimelineTile> tiles;
+  for (int64_t number = first; number < first + count; ++number) {
+    tiles.push_back(tile_of(window(zoom, number), *shorter));
+  }
+  return tiles;
+}
+
+TimelineTile TimelineRun::tile_of(const TimelineWindow& wanted,
+                                  const TimelineItems& shorter) const {
   TimelineTile result;
   std::vector<TimelineItem> all;
   const auto take = [&](const TimelineItem& item, const TextTable& texts) {
@@ -340,7 +367,7 @@ Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t
     all.back().name = result.items.texts.number(texts.text(item.name));
     all.back().type = result.items.texts.number(texts.text(item.type));
   };
-  for (const TimelineItem& item : shorter->items) take(item, shorter->texts);
+  for (const TimelineItem& item : shorter.items) take(item, shorter.texts);
   for (const TimelineItem& item : long_) take(item, long_texts_);
   sort_items(&all);
   result.items.items = fold(all, wanted);
@@ -350,6 +377,11 @@ Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t
     result.series.push_back(cut(i, wanted, &result.is_complete));
   }
   return result;
+}
+
+Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t tile) const {
+  XSP_TRY(std::vector<TimelineTile> one, tiles(database, zoom, tile, 1));
+  return std::move(one[0]);
 }
 
 size_t TimelineRun::bytes() const {

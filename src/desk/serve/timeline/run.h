@@ -56,7 +56,10 @@ struct TimelinePoint {
   double high = 0;
 };
 
+// Holds what the run repeats: inferences, or the steps of a program that was watched, which are
+// those of the analysis `steps`. Numbers below zero are warm-up.
 struct TimelineIterations {
+  bool are_steps = false;
   int64_t total = 0;
   int64_t every = 1;  // one of this many is listed
   std::vector<int64_t> iteration;
@@ -108,6 +111,9 @@ class TimelineRun {
   TimelineWindow window(int64_t zoom, int64_t tile) const;
   // Returns Code::kUsage if there is no such tile.
   Result<TimelineTile> tile(store::Database& database, int64_t zoom, int64_t tile) const;
+  // Returns `count` adjacent tiles from the first on, from one query.
+  Result<std::vector<TimelineTile>> tiles(store::Database& database, int64_t zoom, int64_t first,
+                                          int64_t count) const;
 
  private:
   Status load_lanes(store::Database& database);
@@ -120,6 +126,8 @@ class TimelineRun {
   void order_lanes();
   // Returns the summary of all spans, which is read at the first call, and kept.
   Result<const TimelineItems*> summary(store::Database& database) const;
+  // Returns a tile; `shorter` has the spans that are shorter than a cell of the summary.
+  TimelineTile tile_of(const TimelineWindow& wanted, const TimelineItems& shorter) const;
   TimelineTile::Series cut(size_t series, const TimelineWindow& window, bool* is_complete) const;
 
   // Reads the spans that start in [from_ns, to_ns) and are shorter than below_ns. Those shorter

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "desk/serve/timeline/run.h"
 #include "desk/store/database.h"
@@ -20,8 +21,10 @@ inline constexpr size_t kMaxCorrelated = 1'000;
 inline constexpr size_t kMaxAncestors = 64;
 inline constexpr size_t kMaxMatches = 1'000;
 
-// Returns Code::kNotAvailable if the run has no such span.
-Result<nlohmann::json> span_json(store::Database& database, const TimelineRun& run, int64_t span);
+// Returns everything about these spans, in their order. The number of queries does not depend on
+// how many they are. Returns Code::kNotAvailable if the run lacks one of them.
+Result<std::vector<nlohmann::json>> spans_json(store::Database& database, const TimelineRun& run,
+                                               const std::vector<int64_t>& spans);
 
 // Returns the spans whose names contain `text`, without regard to case, in the order of their
 // starts: the first from `from_ns` on, or the last before `before_ns`.

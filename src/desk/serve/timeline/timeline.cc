@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "desk/serve/timeline/names.h"
 #include "desk/serve/timeline/run.h"
 #include "desk/serve/timeline/span.h"
 
@@ -105,7 +106,8 @@ Result<json> get_timeline(const Context& context) {
                  {"latency_ns", maybe_json(run.latency_ns())},
                  {"undisturbed_ns", maybe_json(run.undisturbed_ns())},
                  {"representative", maybe_json(found.representative)}};
-  answer["iterations"] = {{"total", found.total},
+  answer["iterations"] = {{"of", found.are_steps ? "step" : "inference"},
+                          {"total", found.total},
                           {"every", found.every},
                           {"iteration", found.iteration},
                           {"start_ns", found.start_ns},
@@ -168,7 +170,17 @@ Result<json> get_tile(const Context& context) {
 Result<json> get_span(const Context& context) {
   XSP_TRY(AskedRun asked, ask(context));
   XSP_TRY(const int64_t span, context.request.integer("span", 0, 0, INT64_MAX));
-  return span_json(asked.held.database(), *asked.run, span);
+  XSP_TRY(std::vector<json> found, spans_json(asked.held.database(), *asked.run, {span}));
+  return std::move(found[0]);
+}
+
+Result<json> get_names(const Context& context) {
+  XSP_TRY(AskedRun asked, ask(context));
+  XSP_TRY(const int64_t from, context.request.integer("from", 0, 0, asked.run->axis_ns()));
+  XSP_TRY(const int64_t to,
+          context.request.integer("to", asked.run->duration_ns(), 0, asked.run->axis_ns()));
+  if (to <= from) return usage("to: not after from: give a later moment");
+  return names_json(asked.held.database(), *asked.run, from, to);
 }
 
 Result<json> get_matches(const Context& context) {
@@ -245,6 +257,13 @@ const std::vector<Route>& timeline_routes() {
              {"from", "ns after base_ns: the first of these", "integer"},
              {"before", "ns after base_ns: the last before it", "integer"}},
             kObjectSchema),
+      route("/evaluations/{}/timeline/names", get_names,
+            "The time that spans of each name take in a stretch of time.",
+            {{"from", "ns after base_ns: its start", "integer"},
+             {"to", "ns after base_ns: its end", "integer"}},
+            R"({"type": "object", "required": ["run", "from_ns", "to_ns", "lanes", "names",
+                                              "total_names"],
+                "properties": {"lanes": {"type": "array"}, "names": {"type": "array"}}})"),
   };
   return routes;
 }

@@ -4,6 +4,7 @@
 //     /evaluations/ID/timeline/tile?run=R&zoom=Z&tile=I[&lane=L]  the items of a stretch of time
 //     /evaluations/ID/timeline/span?run=R&span=S                one span, and its relatives
 //     /evaluations/ID/timeline/search?run=R&text=T[&from=NS|&before=NS]
+//     /evaluations/ID/timeline/names?run=R[&from=NS][&to=NS]    its time by lane and name
 //
 // docs/http_api.md describes their answers. A run's lanes, iterations and summary are kept in
 // memory for the next request, within a bound.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "desk/serve/timeline/items.h"
+#include "desk/serve/timeline/names.h"
 #include "desk/serve/timeline/run.h"
 #include "desk/serve/timeline/span.h"
 
@@ -222,7 +223,7 @@ TEST_F(TimelineTest, RefusesWhatIsNotThere) {
   EXPECT_EQ(run.tile(*database_, 2, 4).error().code, Code::kUsage);
   EXPECT_EQ(run.tile(*database_, 2, -1).error().code, Code::kUsage);
   EXPECT_TRUE(run.tile(*database_, run.max_zoom(), 0).ok());
-  EXPECT_EQ(span_json(*database_, run, 123456789).error().code, Code::kNotAvailable);
+  EXPECT_EQ(spans_json(*database_, run, {123456789}).error().code, Code::kNotAvailable);
 }
 
 TEST_F(TimelineTest, ARunWithoutSpansHasAnEmptyTile) {
@@ -250,26 +251,31 @@ TEST_F(TimelineTest, SaysHowMuchDeeperLevelsSlowTheModel) {
 
 TEST_F(TimelineTest, ASpanIsToldWithItsAncestorsDescendantsAndLaunch) {
   const TimelineRun run = load(7);
-  const auto layer = span_json(*database_, run, 3);
-  ASSERT_TRUE(layer.ok()) << layer.error().text;
-  EXPECT_EQ((*layer)["name"], "conv1");
-  EXPECT_EQ((*layer)["start_ns"], 10);
-  EXPECT_EQ((*layer)["attributes"], json::parse(R"([{"key": "shape", "value": "[1,2]"}])"));
-  EXPECT_EQ((*layer)["counters"][0]["value"], 12);
-  ASSERT_EQ((*layer)["ancestors"].size(), 2u);
-  EXPECT_EQ((*layer)["ancestors"][0]["name"], "net");
-  EXPECT_EQ((*layer)["ancestors"][1]["name"], "main");
-  EXPECT_EQ((*layer)["total_children"], 21);  // twenty calls, and a kernel
-  EXPECT_EQ((*layer)["total_descendants"], 21);
-  const auto kernel = span_json(*database_, run, 403);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().text;
-  ASSERT_EQ((*kernel)["correlated"].size(), 1u);
-  EXPECT_EQ((*kernel)["correlated"][0]["span"], 13);
-  EXPECT_EQ((*kernel)["correlated"][0]["role"], "launch");
-  const auto frame = span_json(*database_, run, 1);
-  ASSERT_TRUE(frame.ok()) << frame.error().text;
-  EXPECT_EQ((*frame)["total_children"], 200);
-  EXPECT_EQ((*frame)["descendants_are_children"], true);
+  const auto told = spans_json(*database_, run, {3, 403, 1});
+  ASSERT_TRUE(told.ok()) << told.error().text;
+  const json& layer = (*told)[0];
+  EXPECT_EQ(layer["name"], "conv1");
+  EXPECT_EQ(layer["start_ns"], 10);
+  EXPECT_EQ(layer["attributes"], json::parse(R"([{"key": "shape", "value": "[1,2]"}])"));
+  EXPECT_EQ(layer["counters"][0]["value"], 12);
+  ASSERT_EQ(layer["ancestors"].size(), 2u);
+  EXPECT_EQ(layer["ancestors"][0]["name"], "net");
+  EXPECT_EQ(layer["ancestors"][1]["name"], "main");
+  EXPECT_EQ(layer["total_children"], 21);  // twenty calls, and a kernel
+  EXPECT_EQ(layer["total_descendants"], 21);
+  const json& kernel = (*told)[1];
+  ASSERT_EQ(kernel["correlated"].size(), 1u);
+  EXPECT_EQ(kernel["correlated"][0]["span"], 13);
+  EXPECT_EQ(kernel["correlated"][0]["role"], "launch");
+  const json& frame = (*told)[2];
+  EXPECT_EQ(frame["total_children"], 200);
+  EXPECT_EQ(frame["descendants_are_children"], true);
+  // Spans that are told together are told as each alone is.
+  for (const size_t i : {0, 1, 2}) {
+    const auto alone = spans_json(*database_, run, {(*told)[i]["span"].get<int64_t>()});
+    ASSERT_TRUE(alone.ok()) << alone.error().text;
+    EXPECT_EQ((*alone)[0], (*told)[i]);
+  }
 }
 
 TEST_F(TimelineTest, SearchFindsNamesInOrderAndPages) {
@@ -287,6 +293,61 @@ TEST_F(TimelineTest, SearchFindsNamesInOrderAndPages) {
   EXPECT_LT((*back)["matches"].back()["start_ns"], 150'000'000);
   const auto none = search_json(*database_, run, "%", 0, std::nullopt);
   EXPECT_EQ((*none)["total"], 0);
+}
+
+// Returns the time of each name in a stretch, and that of each lane's outermost spans.
+std::pair<std::map<std::string, int64_t>, std::map<int64_t, int64_t>> times(const json& answer) {
+  std::map<std::string, int64_t> names;
+  for (const json& one : answer["names"]) names[one["name"]] += one["time_ns"].get<int64_t>();
+  std::map<int64_t, int64_t> lanes;
+  for (const json& one : answer["lanes"]) lanes[one["lane"]] = one["time_ns"];
+  return {names, lanes};
+}
+
+TEST_F(TimelineTest, TheTimesOfNamesInTwoPartsAddUpToThoseOfTheWhole) {
+  const TimelineRun run = load(7);
+  const auto whole = names_json(*database_, run, 0, 10'000'000);
+  ASSERT_TRUE(whole.ok()) << whole.error().text;
+  const auto [names, lanes] = times(*whole);
+  EXPECT_EQ((*whole)["total_names"], 14);  // main, net, ten layers, call and the kernel
+  EXPECT_EQ(names.at("main"), 10'000'000);
+  EXPECT_EQ(names.at("conv3"), 10 * 89'000);
+  EXPECT_EQ(names.at("Gemm<float>"), 100 * 99'500);
+  for (const int64_t cut : {1'000, 4'444'444, 9'000'000}) {
+    const auto first = names_json(*database_, run, 0, cut);
+    const auto second = names_json(*database_, run, cut, 10'000'000);
+    ASSERT_TRUE(first.ok() && second.ok());
+    auto [sums, lane_sums] = times(*first);
+    const auto [others, other_lanes] = times(*second);
+    for (const auto& [name, time_ns] : others) sums[name] += time_ns;
+    for (const auto& [lane, time_ns] : other_lanes) lane_sums[lane] += time_ns;
+    EXPECT_EQ(sums, names) << "cut at " << cut;
+    EXPECT_EQ(lane_sums, lanes) << "cut at " << cut;
+  }
+  const json& most = (*whole)["names"][0];
+  EXPECT_EQ(most["name"], "main");
+  EXPECT_EQ(most["spans"], 1);
+  EXPECT_EQ(most["mean_ns"], 201'000'000);  // of the whole span
+}
+
+TEST_F(TimelineTest, AWatchedProgramRepeatsItsSteps) {
+  ASSERT_TRUE(database_
+                  ->execute(R"sql(
+    INSERT INTO evaluation VALUES ('recorded_by', 'run');
+    INSERT INTO site_attribute VALUES (7, 60, 'step_of', 'mark');
+    INSERT INTO span BY NAME SELECT 7 AS run_id, 950000 + s AS span_id, 1 AS level, 'step' AS name,
+      'step' AS type, 1700000000000000000 + s * 20000000 AS start_ns,
+      CASE WHEN s = 7 THEN 15000000 ELSE 19000000 + s END AS duration_ns, 1 AS process,
+      5 AS thread, 60 AS site_id, 1 AS depth, 0 AS self_ns, false AS is_open
+      FROM range(10) t(s);)sql")
+                  .ok());
+  const TimelineRun run = load(7);
+  const TimelineIterations& found = run.iterations();
+  EXPECT_TRUE(found.are_steps);
+  EXPECT_EQ(found.total, 10);
+  EXPECT_EQ(found.iteration.front(), -1);  // the first step compiles and allocates
+  EXPECT_EQ(found.iteration.back(), 8);
+  EXPECT_GE(found.representative_duration_ns, 19'000'000);
 }
 
 TEST_F(TimelineTest, SeriesAreStepsOfSamplesAndAllocations) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EvaluationEntry } from '../../data/types';
-import { deviceOf, measuredAt, ordered } from './list';
+import { chosenOf, deviceOf, figuresOf, groupsOf, measuredAt, ordered, valuesOf } from './list';
 
 const entry = (id: string, size: number, facts: Record<string, string> = {}): EvaluationEntry => ({
   id,
@@ -22,8 +22,21 @@ describe('ordered', () => {
     expect(ids(ordered(list, 'evaluation', false, {}))).toEqual(['b9', 'b10', 'a']);
   });
   it('orders by latency, the unknown after the known', () => {
-    const speeds = { b9: { batch: 1, latency: 5 } };
-    expect(ids(ordered(list, 'latency', false, speeds))).toEqual(['b9', 'b10', 'a']);
+    const at = (batch: number, latency: number) => ({
+      batch,
+      latency,
+      throughput: batch / latency,
+      low: null,
+      high: null,
+      p99: null,
+      isDoubtful: false,
+    });
+    const known = { b9: [at(1, 5), at(8, 20)], b10: [at(8, 10)] };
+    expect(ids(ordered(list, 'latency', false, { b9: [at(1, 5)] }))).toEqual(['b9', 'b10', 'a']);
+    expect(ids(ordered(list, 'latency', true, { b9: [at(1, 5)] }))).toEqual(['b9', 'b10', 'a']);
+    expect(ids(ordered(list, 'latency', false, known))).toEqual(['b9', 'b10', 'a']);
+    expect(ids(ordered(list, 'latency', false, known, 8))).toEqual(['b10', 'b9', 'a']);
+    expect(ids(ordered(list, 'throughput', true, known, 8))).toEqual(['b10', 'b9', 'a']);
   });
   it('keeps the order of equals', () => {
     expect(ids(ordered(list, 'model', true, {}))).toEqual(['b10', 'b9', 'a']);
@@ -48,4 +61,48 @@ describe('deviceOf', () => {
     expect(deviceOf(entry('a', 1, { device: 'cuda:0', 'gpu.0.name': 'H200' }))).toBe('H200');
     expect(deviceOf(entry('a', 1, { device: 'cpu' }))).toBe('cpu');
   });
+});
+
+describe('what is chosen', () => {
+  const some = [
+    entry('a', 1, { model: 'resnet50', framework: 'torch', 'tag.who': 'me', 'machine.host': 'h1' }),
+    entry('b', 1, { model: 'resnet50', framework: 'onnxruntime' }),
+    { ...entry('c', 1, { model: 'bert', framework: 'torch' }), batches: [4, 8] },
+  ];
+  it('has every word, wherever it stands, and every value', () => {
+    expect(ids(chosenOf(some, 'RESNET torch', {}))).toEqual(['a']);
+    expect(ids(chosenOf(some, 'h1', {}))).toEqual(['a']);
+    expect(ids(chosenOf(some, '', { framework: 'torch' }))).toEqual(['a', 'c']);
+    expect(ids(chosenOf(some, '', { framework: 'torch', batch: '8' }))).toEqual(['c']);
+    expect(ids(chosenOf(some, '', { tag: 'who=me' }))).toEqual(['a']);
+    expect(ids(chosenOf(some, 'nobody', {}))).toEqual([]);
+  });
+  it('is counted as if only that facet were chosen anew', () => {
+    expect(valuesOf(some, '', { model: 'resnet50' }, 'model')).toEqual([
+      ['bert', 1],
+      ['resnet50', 2],
+    ]);
+    expect(valuesOf(some, '', { model: 'resnet50' }, 'framework')).toEqual([
+      ['onnxruntime', 1],
+      ['torch', 1],
+    ]);
+  });
+  it('is grouped in the order of the list', () => {
+    expect(groupsOf(some, 'framework').map(([name, all]) => [name, ids(all)])).toEqual([
+      ['torch', ['a', 'c']],
+      ['onnxruntime', ['b']],
+    ]);
+    expect(groupsOf(some, '')).toHaveLength(1);
+  });
+});
+
+it('the figures of each batch size; a row without a latency has none', () => {
+  expect(
+    figuresOf([
+      { batch: 1, latency_ns: 5, throughput_per_s: 2, doubt: 'not settled' },
+      { batch: 2, latency_ns: null },
+    ]),
+  ).toEqual([
+    { batch: 1, latency: 5, low: null, high: null, throughput: 2, p99: null, isDoubtful: true },
+  ]);
 });

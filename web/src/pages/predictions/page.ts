@@ -6,5 +6,6 @@ export default {
   title: 'Predictions',
   order: 62,
   component: Predictions,
+  isOfMany: true,
   needs: 'predictions',
 } as Page;

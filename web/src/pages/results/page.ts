@@ -6,5 +6,6 @@ export default {
   title: 'Results',
   order: 60,
   component: Results,
+  isOfMany: true,
   needs: 'catalogue',
 } as Page;

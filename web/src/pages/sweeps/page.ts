@@ -6,5 +6,6 @@ export default {
   title: 'Sweeps',
   order: 61,
   component: Sweeps,
+  isOfMany: true,
   needs: 'catalogue',
 } as Page;

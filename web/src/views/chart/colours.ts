@@ -1,23 +1,9 @@
-// Assigns colours to categories: the same in every open view, as long as the palette has enough colours.
+// Assigns colours to the categories of a chart, by their names (data/colours.ts), as long as the palette has
+// enough.
+import { colourBeside, COLOURS } from '../../data/colours';
 
-export const PALETTE = ['--c1', '--c2', '--c3', '--c4', '--c6', '--c7', '--c5'].map(
-  (name) => `var(${name})`,
-);
+export const PALETTE = Array.from({ length: COLOURS }, (_, at) => `var(--c${at + 1})`);
 export const OTHER = 'var(--c8)';
-
-// The bounds of kernels and layers have the colours of a roofline's regions. Causes of a step that often
-// occur together have different colours.
-const known = new Map<string, string>([
-  ['memory', 'var(--c1)'],
-  ['compute', 'var(--c2)'],
-  ['l2', 'var(--c3)'],
-  ['data', 'var(--c3)'],
-  ['host code', 'var(--c4)'],
-  ['framework', 'var(--c6)'],
-  ['launch', 'var(--c7)'],
-  ['synchronisation', 'var(--c5)'],
-  ['copy', 'var(--c5)'],
-]);
 
 // Returns the colour of text on a category's colour.
 export const inkOn = (colour: string): string =>
@@ -30,18 +16,13 @@ export function coloursOf(values: Iterable<[value: string, weight: number]>): Ma
   for (const [value, weight] of values) weights.set(value, (weights.get(value) ?? 0) + weight);
   const ranked = [...weights].sort((a, b) => b[1] - a[1]).map(([value]) => value);
   const top = ranked.slice(0, PALETTE.length);
-  const free = new Set(PALETTE);
+  const used = PALETTE.map(() => 0);
   const colours = new Map<string, string>();
-  for (const value of top) {
-    const colour = known.get(value);
-    if (colour && free.delete(colour)) colours.set(value, colour);
-  }
-  for (const value of top) {
-    if (colours.has(value)) continue;
-    const colour = free.values().next().value as string;
-    free.delete(colour);
-    colours.set(value, colour);
-    if (!known.has(value)) known.set(value, colour);
+  // In the order of the names, so that other weights do not change the colours.
+  for (const value of [...top].sort()) {
+    const colour = colourBeside(value, used);
+    if (colour < COLOURS) used[colour] = (used[colour] as number) + 1;
+    colours.set(value, PALETTE[colour] ?? OTHER);
   }
   const ordered = new Map(top.map((value) => [value, colours.get(value) as string]));
   for (const value of ranked.slice(PALETTE.length)) ordered.set(value, OTHER);

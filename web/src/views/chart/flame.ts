@@ -1,6 +1,7 @@
 // Lays out a tree of frames as boxes: callers above, the frames that they call below them, with widths by
 // time.
 import type { Cell } from '../../data/types';
+import { wantedColour } from '../../data/colours';
 import { numberAt, textAt, type Field } from './data';
 
 export interface Frame {
@@ -82,6 +83,16 @@ export function zoomOf(frames: Frame[], wanted: string | null): number {
   if (wanted === 'all') return -1;
   const named = frames.findIndex((one) => String(one.row) === wanted);
   return named < 0 ? firstOf(frames) : named;
+}
+
+const OWN_COLOURS = ['python', 'native', 'kernel', 'other'];
+
+// Returns the colour of a kind of frame. Kinds that are no frames of stacks are types of layers, whose colours
+// follow from their names.
+export function frameColour(kind: string): string {
+  if (OWN_COLOURS.includes(kind)) return `var(--frame-${kind})`;
+  if (kind === 'idle') return 'var(--frame-other)';
+  return `color-mix(in oklab, var(--c${wantedColour(kind) + 1}) var(--frame-tint), var(--bg))`;
 }
 
 export interface Box {

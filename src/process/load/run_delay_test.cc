@@ -1,0 +1,57 @@
+#include "process/load/run_delay.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace xsp::process {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void compute_for(std::chrono::milliseconds time) {
+  for (const auto end = Clock::now() + time; Clock::now() < end;) {
+  }
+}
+
+void stay_on(int processor) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(processor, &set);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+// Three threads share one processor with the one that is measured, so it waits for some half of the
+// time at least.
+TEST(RunDelay, CountsTheTimeThatOtherThreadsHave) {
+  if (RunDelay().ns() < 0) GTEST_SKIP() << "this kernel does not count the time";
+  const int processor = ::sched_getcpu();
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      stay_on(processor);
+      while (!is_over) {
+      }
+    });
+  }
+  int64_t waited_ns = 0;
+  std::thread([&] {
+    stay_on(processor);
+    const RunDelay delay;
+    const int64_t before_ns = delay.ns();
+    compute_for(std::chrono::milliseconds(400));
+    waited_ns = delay.ns() - before_ns;
+  }).join();
+  is_over = true;
+  for (std::thread& one : others) one.join();
+  EXPECT_GT(waited_ns, 100'000'000);
+  EXPECT_LT(waited_ns, 2'000'000'000);
+}
+
+}  // namespace
+}  // namespace xsp::process

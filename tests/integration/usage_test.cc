@@ -1,0 +1,84 @@
+// Tests that a mistake in the command line is one short line that says what would be right.
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/integration/run_xsp.h"
+#include "tests/places.h"
+
+namespace xsp::integration {
+namespace {
+
+bool has_children(int pid) {
+  const std::filesystem::path threads = "/proc/" + std::to_string(pid) + "/task";
+  std::error_code error;  // the process may end meanwhile
+  for (const auto& thread : std::filesystem::directory_iterator(threads, error)) {
+    int child = 0;
+    if (std::ifstream(thread.path() / "children") >> child) return true;
+  }
+  return false;
+}
+
+class UsageTest : public XspTest {};
+
+TEST_F(UsageTest, AMistakeIsShortAndSaysWhatWouldBeRight) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
+      {{"profile", "fake:layers=1", "--inptu", "x=3"},
+       "option '--inptu': unknown: did you mean '--input'?"},
+      {{"profile", "fake:layers=1", "--max-time", "0"}, "--max-time: Value 0 is too small"},
+      {{"profile", "bert-base"}, "did you mean 'bert_base'"},
+      {{"report", "a.xsp", "--outptu", "b"}, "did you mean '--output'?"}};
+  for (const auto& [words, said] : mistakes) {
+    const Finished finished = run(words);
+    EXPECT_NE(finished.status, 0);
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_NE(finished.err.find(said), std::string::npos) << finished.err;
+    EXPECT_LT(finished.err.size(), 200u) << finished.err;
+  }
+}
+
+// A framework that is not there is advised for the files that it opens, and for no others.
+TEST_F(UsageTest, AFileThatNothingOpensNamesTheFrameworkThatWould) {
+  write_file("net.gguf", "x");
+  write_file("net.xyz", "x");
+  RunOptions options;
+  options.environment = {{"XDG_CACHE_HOME", folder / "cache"}, {"VIRTUAL_ENV", ""}};
+  const Finished known = run({"profile", "net.gguf"}, options);
+  EXPECT_EQ(known.status, 4);
+  EXPECT_EQ(known.err.rfind("error: net.gguf: no framework here opens files ending in '.gguf': "
+                            "llama.cpp: ",
+                            0),
+            0u)
+      << known.err;
+  EXPECT_NE(known.err.find("xsp doctor --install ggml\n"), std::string::npos) << known.err;
+  EXPECT_EQ(run({"profile", "net.xyz"}, options).err,
+            "error: net.xyz: no framework here opens files ending in '.xyz': name one with "
+            "--framework, or see 'xsp doctor'\n");
+  write_file("net.py", "x");
+  write_file("net.safetensors", "x");
+  EXPECT_NE(run({"profile", "net.py"}, options).err.find("net.py:FUNCTION, or watch it: xsp run"),
+            std::string::npos);
+  EXPECT_NE(run({"profile", "net.safetensors"}, options).err.find("profile FILE.py:FUNCTION\n"),
+            std::string::npos);
+}
+
+// A Ctrl-C while frameworks are asked is no failure of theirs.
+TEST_F(UsageTest, CtrlCAtOnceSaysThatItWasInterrupted) {
+  std::filesystem::copy_file(places::source("tests/data/onnx/tiny.onnx"), folder / "net.onnx");
+  RunOptions options;
+  options.watch = [](const std::string&, int pid) {
+    // It has processes of its own while it asks: before, a signal simply ends it.
+    for (int i = 0; i < 10'000 && !has_children(pid); ++i) ::usleep(1000);
+    ::kill(pid, SIGINT);
+    return true;
+  };
+  const Finished finished = run({"profile", "net.onnx", "--no-peaks"}, options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(finished.err.find("did not answer"), std::string::npos) << finished.err;
+  EXPECT_NE(finished.err.find("interrupted"), std::string::npos) << finished.err;
+}
+
+}  // namespace
+}  // namespace xsp::integration

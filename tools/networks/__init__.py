@@ -1,0 +1,1 @@
+"""Networks that no package has, written by their papers, for ../recipes."""

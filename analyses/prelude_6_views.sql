@@ -21,3 +21,22 @@ CREATE OR REPLACE TEMP VIEW kernel AS
     JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process
     LEFT JOIN span l ON l.run_id = s.run_id AND l.span_id = s.layer_id
   WHERE r.level = 6 AND i.is_typical AND s.level = 6 AND is_kernel(s.type) AND NOT s.is_open;
+
+-- ---- For the audit ------------------------------------------------------------------------------------------
+
+-- Returns the spans below the level model without a parent because they ran before, between or after inferences, when a
+-- framework opens the model or copies inputs; or because they are a profiler's own work, on its own threads.
+CREATE OR REPLACE TEMP MACRO spans_outside() AS TABLE
+  SELECT s.run_id, s.span_id FROM (
+    SELECT run_id, span_id, start_ns, type FROM span WHERE parent_id IS NULL AND level > 2) s
+    ASOF LEFT JOIN (SELECT run_id, start_ns, start_ns + duration_ns AS end_ns FROM span WHERE level = 2) m
+      ON m.run_id = s.run_id AND m.start_ns <= s.start_ns
+  WHERE m.end_ns IS NULL OR m.end_ns <= s.start_ns OR s.type = 'overhead';
+-- Returns the calls that need no execution in the trace: nothing else recorded kernels, or a copy moved no bytes.
+CREATE OR REPLACE TEMP MACRO idle_calls() AS TABLE
+  SELECT c.run_id, c.span_id FROM span c JOIN run r USING (run_id)
+    LEFT JOIN (SELECT DISTINCT run_id, correlation_id, true AS executed FROM span
+               WHERE level = 6 AND correlation_id IS NOT NULL) e USING (run_id, correlation_id)
+  WHERE c.level = 5 AND c.correlation_id IS NOT NULL AND executed IS NULL
+    AND (coalesce(c.type, '') NOT IN ('launch', 'graph_launch')
+         OR NOT list_contains(string_split(r.levels, ','), 'kernel'));

@@ -16,6 +16,12 @@ WITH fact AS (
     LEFT JOIN audit_fact USING (name)
   GROUP BY name),
 kept AS (SELECT count(*) AS rows FROM span WHERE run_id IN (SELECT run_id FROM audit_fact)),
+-- The spans that xsp condense left out, and how many of them the checks below would have counted.
+left_out AS (
+  SELECT coalesce(sum(value) FILTER (name = 'condensed_spans'), 0) AS spans,
+    coalesce(sum(value) FILTER (name = 'condensed_outside'), 0) AS outside,
+    coalesce(sum(value) FILTER (name = 'condensed_idle_calls'), 0) AS idle_calls
+  FROM audit_fact),
 child AS (
   SELECT count(*) AS children, count(*) FILTER (
       c.start_ns < p.start_ns OR c.start_ns + c.duration_ns > p.start_ns + p.duration_ns) AS outside
@@ -24,27 +30,14 @@ child AS (
 model AS (
   SELECT run_id, model_id, sum(self_ns) AS selves_ns,
     max(duration_ns) FILTER (level = 2 AND span_id = model_id) AS duration_ns
-  FROM span WHERE model_id IS NOT NULL AND device IS NULL GROUP BY run_id, model_id),
+  FROM span WHERE model_id IS NOT NULL AND device IS NULL GROUP BY run_id, model_id
+  HAVING count(*) > 1 OR (SELECT spans FROM left_out) = 0 OR sum(self_ns) = max(duration_ns)),
 conserved AS (
   SELECT count(*) AS models, count(*) FILTER (selves_ns < duration_ns OR duration_ns IS NULL) AS missing,
     pct(sum(selves_ns - duration_ns), sum(duration_ns)) AS overlap_pct
   FROM model),
--- Spans without a parent because they ran before, between or after inferences, when a framework opens the model or
--- copies inputs; or because they are a profiler's own work, on its own threads.
-outside AS (
-  SELECT count(*) AS count FROM (
-    SELECT s.run_id, s.start_ns, s.type FROM span s WHERE s.parent_id IS NULL AND s.level > 2) s
-    ASOF LEFT JOIN (SELECT run_id, start_ns, start_ns + duration_ns AS end_ns FROM span WHERE level = 2) m
-      ON m.run_id = s.run_id AND m.start_ns <= s.start_ns
-  WHERE m.end_ns IS NULL OR m.end_ns <= s.start_ns OR s.type = 'overhead'),
--- Calls that need no execution in the trace: nothing else recorded kernels, or a copy moved no bytes.
-idle_call AS (
-  SELECT count(*) AS count FROM span c JOIN run r USING (run_id)
-    LEFT JOIN (SELECT DISTINCT run_id, correlation_id, true AS executed FROM span
-               WHERE level = 6 AND correlation_id IS NOT NULL) e USING (run_id, correlation_id)
-  WHERE c.level = 5 AND c.correlation_id IS NOT NULL AND executed IS NULL
-    AND (coalesce(c.type, '') NOT IN ('launch', 'graph_launch')
-         OR NOT list_contains(string_split(r.levels, ','), 'kernel'))),
+outside AS (SELECT count(*) + (SELECT outside FROM left_out) AS count FROM spans_outside()),
+idle_call AS (SELECT count(*) + (SELECT idle_calls FROM left_out) AS count FROM idle_calls()),
 inferences AS (
   SELECT r.run_id, any_value(r.iterations) AS wanted, count(s.span_id) AS found
   FROM run r LEFT JOIN span s ON s.run_id = r.run_id AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0
@@ -92,9 +85,10 @@ line AS (
     concat(count(*) FILTER (NOT is_open), ' ended, ', count(*) FILTER (is_open),
            ' were open when their process ended') FROM span
   UNION ALL
-  SELECT 6, 'spans kept', abs(value - rows), abs(value - rows),
-    concat(rows, ' rows for ', value, ' spans of the traces')
-  FROM fact, kept WHERE name = 'spans'
+  SELECT 6, 'spans kept', abs(value - rows - spans), abs(value - rows - spans),
+    concat(rows, ' rows for ', value, ' spans of the traces',
+           CASE WHEN spans > 0 THEN concat('; xsp condense left out ', spans) END)
+  FROM fact, kept, left_out WHERE name = 'spans'
   UNION ALL
   SELECT 7, 'spans with a parent', value - least(value, outside.count), value - least(value, outside.count),
     concat(CASE WHEN value <= outside.count THEN 'every span below the level model has one'

@@ -23,6 +23,17 @@ std::vector<std::string> profile(const std::string& model,
 
 class ProfileTest : public XspTest {};
 
+TEST_F(ProfileTest, InferencesCanBeLimited) {
+  const std::vector<std::string> limits = {"--iterations", "24", "--width", "0"};
+  const Finished finished = run(profile("fake:layers=3,us=500,wait=sleep", limits));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  for (const auto& one : query("out.xsp", "SELECT iterations, stopped_by FROM run")) {
+    EXPECT_EQ(one["iterations"], 24);
+    EXPECT_EQ(one["stopped_by"], "iterations");
+  }
+  EXPECT_EQ(scalar("out.xsp", "SELECT count(*) FROM block WHERE run_id = 1"), 12);
+}
+
 TEST_F(ProfileTest, EachLevelHasItsOwnRunAndLayersLastAsLongAsTheySleep) {
   const Finished finished = run(profile("fake:layers=3,us=2000,wait=sleep"));
   ASSERT_EQ(finished.status, 0) << finished.err;

@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
   add_agent(app, exit_status);
   add_analyze(app, exit_status);
   add_catalogue(app, exit_status);
+  add_condense(app, exit_status);
   add_ctl(app, exit_status);
   add_diff(app, exit_status);
   add_doctor(app, exit_status);

@@ -298,15 +298,13 @@ void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->check(CLI::PositiveNumber);
 }
 
-}  // namespace
-
-void add_profile(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
-  add_subject(verb, options);
+void add_limits(CLI::App* verb, const std::shared_ptr<Options>& options) {
   verb->add_option("--max-time", options->max_time_s,
                    "Seconds that all runs may measure; opening the model, its first inferences and "
                    "counters of kernels are not of it; else 30 for each batch size")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--iterations", options->iterations,
+                   "The most inferences that a run measures; else 5000")
       ->check(CLI::PositiveNumber);
   verb->add_option("--width", options->width_percent,
                    "Stop when the 95 % interval of the latency is ± this many percent")
@@ -316,6 +314,15 @@ void add_profile(CLI::App& app, int& exit_status) {
                    "Seconds that a run measures before the next one takes its turn")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
+  add_subject(verb, options);
+  add_limits(verb, options);
   verb->add_option("-o,--output", options->output, "The .xsp file; else MODEL.xsp, here");
   add_force(*verb, options->is_forced);
   verb->add_option("--threads", options->threads, "Threads that a layer may use");
@@ -341,10 +348,11 @@ void add_profile(CLI::App& app, int& exit_status) {
   add_output_options(*verb, options->format, false);
   verb->footer(
       "Every level is measured by a run of its own, in turns with the others, until the 95 %\n"
-      "interval of the latency is narrow enough (--width) or the time is over (--max-time). What\n"
-      "did not get there is called not settled, wherever its number stands. Ctrl-C keeps what was\n"
-      "measured. Exit status: 0 all of it was measured, 1 a run failed or was interrupted (the\n"
-      "file holds the others), 2 usage, 4 not available here.\n"
+      "interval of the latency is narrow enough (--width), or the time (--max-time) or the number\n"
+      "of inferences (--iterations) is over. What did not get there is called not settled,\n"
+      "wherever its number stands. Ctrl-C keeps what was measured. Exit status: 0 all of it was\n"
+      "measured, 1 a run failed or was interrupted (the file holds the others), 2 usage, 4 not\n"
+      "available here.\n"
       "\n"
       "On a GPU the levels api (calls of CUDA) and kernel are measured as well, and its energy, "
       "for a\n"

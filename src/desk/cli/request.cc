@@ -91,6 +91,13 @@ Status check_container(const manifest::Manifest& manifest) {
                        "', which this is not: run it with 'xsp sweep', which starts it there");
 }
 
+// A run's blocks take turns with those of other runs, and an interval needs several of each.
+void limit_iterations(int most, experiment::Limits* limits) {
+  const int blocks = 2 * limits->rounds_min;
+  limits->iterations_max = most;
+  limits->block_iterations_max = std::clamp(most / blocks, 1, limits->block_iterations_max);
+}
+
 }  // namespace
 
 Result<experiment::Request> make_request(const RequestOptions& options,
@@ -130,6 +137,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   request.worker_limits.answer_s = options.timeout_s;
   request.limits.width = options.width_percent / 100;
   request.limits.block_s = options.block_time_s;
+  if (options.iterations > 0) limit_iterations(options.iterations, &request.limits);
   const double batch_count = static_cast<double>(std::max<size_t>(1, wanted.batches.size()));
   request.limits.time_s =
       options.max_time_s > 0 ? options.max_time_s : options.seconds_per_batch * batch_count;

@@ -29,6 +29,7 @@ struct RequestOptions {
   std::string counters;  // empty: the counters that cost little
   std::string output;
   double max_time_s = 0;  // 0: seconds_per_batch for each batch size
+  int iterations = 0;     // the most of each run; 0: the limits' own
   double seconds_per_batch = 30;
   double width_percent = 1;
   double block_time_s = experiment::Limits{}.block_s;

@@ -14,6 +14,7 @@ namespace xsp::cli {
 void add_agent(CLI::App& app, int& exit_status);
 void add_analyze(CLI::App& app, int& exit_status);
 void add_catalogue(CLI::App& app, int& exit_status);
+void add_condense(CLI::App& app, int& exit_status);
 void add_ctl(CLI::App& app, int& exit_status);
 void add_diff(CLI::App& app, int& exit_status);
 void add_doctor(CLI::App& app, int& exit_status);

@@ -103,6 +103,10 @@ CREATE TABLE loss(run_id INTEGER, source VARCHAR NOT NULL, cause VARCHAR NOT NUL
 --   executions             spans that ran on a device
 --   executions_unmatched   executions whose launch is not in the trace
 --   launches_unmatched     launches whose execution is not in the trace
+-- A copy that xsp condense wrote has three more:
+--   condensed_spans        spans that the copy leaves out; two checks would have counted some of them:
+--   condensed_outside      spans outside of the inferences
+--   condensed_idle_calls   calls that need no execution
 CREATE TABLE audit_fact(run_id INTEGER NOT NULL, name VARCHAR NOT NULL, value BIGINT NOT NULL);
 
 -- The layers of the model's own file, in its order, including layers that were not executed.

@@ -1,0 +1,26 @@
+// condense: a copy of an evaluation that holds the typical inferences only.
+//
+// Every figure of an evaluation is a mean over its typical inferences
+// (analyses/prelude_1_runs.sql), so the deeper spans of the others change no answer. The copy has
+// all spans of the levels application and model, and the deeper ones of: the typical inferences;
+// all inferences of runs that count events or energy; the first inference with events of a memory
+// allocator.
+#ifndef XSP_DESK_ANALYZE_CONDENSE_H_
+#define XSP_DESK_ANALYZE_CONDENSE_H_
+
+#include <filesystem>
+
+#include "desk/store/subset.h"
+#include "shared/base/result.h"
+
+namespace xsp::analyze {
+
+// Writes the copy of `file` to `output`. Fails for a program that xsp watched, because its analyses
+// ask for all of its steps; and for a file that is a copy already. The calling process must have no
+// other threads.
+Result<store::Subset> condense(const std::filesystem::path& file,
+                               const std::filesystem::path& output);
+
+}  // namespace xsp::analyze
+
+#endif  // XSP_DESK_ANALYZE_CONDENSE_H_

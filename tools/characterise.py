@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Measures models on a GPU, one after another, for a public table: their latency over batch sizes, then
+every level at batch 1 and at the best batch size.
+
+    tools/characterise.py --xsp XSP --models FOLDER --out FOLDER [--seconds 1500] [MODEL ...]
+
+Exports each model that FOLDER lacks before anything is measured, several at once, by
+tools/export_torch.py. Then it writes two condensed evaluations of each: NAME.batches.xsp and NAME.xsp. A
+model that is there is left alone, so that the work can go on another day. It begins no model that the rest
+of the seconds may not hold. Prints a line for each model, and writes FOLDER/log.csv: how long each part
+took, and why a part failed.
+
+The best batch size is the smallest from which doubling gives less than 5 % more inputs per second (XSP,
+section 3).
+"""
+import argparse
+import concurrent.futures
+import csv
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GAIN = 1.05
+FIELDS = ("model", "part", "seconds", "status", "detail")
+
+
+def run(command, limit):
+    """Returns the exit status, 124 for one that took too long, and the last line that the command printed."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return 124, f"took over {limit} s"
+    lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith("error") or "Error" in line]
+    return done.returncode, (errors or lines or [""])[-1][:300]
+
+
+class Log:
+    def __init__(self, path):
+        is_new = not path.exists()
+        self.file = open(path, "a", newline="", encoding="utf-8")
+        self.rows = csv.writer(self.file)
+        if is_new:
+            self.rows.writerow(FIELDS)
+
+    def add(self, *row):
+        self.rows.writerow(row)
+        self.file.flush()
+
+
+def recipes(xsp):
+    """Returns the recipe of tools/export_torch.py for each model of the zoo."""
+    listed = subprocess.run([xsp, "models", "--list", "--format", "json"], capture_output=True, text=True,
+                            check=True)
+    found = {}
+    for model in json.loads(listed.stdout):
+        kind, _, name = model.get("source", "").partition(" ")
+        if kind == "export":
+            found[model["name"]] = name
+    return found
+
+
+def export(name, recipe, folder, limit):
+    path = folder / f"{name}.pt"
+    if path.exists():
+        return name, 0, 0, ""
+    partial = folder / f"{name}.partial.pt"
+    began = time.monotonic()
+    status, said = run([sys.executable, ROOT / "tools/export_torch.py", recipe, "-o", partial], limit)
+    if status == 0:
+        partial.rename(path)
+    else:
+        partial.unlink(missing_ok=True)
+    return name, time.monotonic() - began, status, said
+
+
+def rows_of(xsp, path, sql):
+    done = subprocess.run([xsp, "query", path, sql, "--format", "csv"], capture_output=True, text=True,
+                          check=True)
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def best_batch(xsp, path):
+    rows = rows_of(xsp, path, """SELECT batch, 1e9 * batch / latency_ns AS rate
+                              FROM model_latency ORDER BY batch""")
+    rates = [(int(row["batch"]), float(row["rate"])) for row in rows]
+    for (batch, rate), (_, following) in zip(rates, rates[1:]):
+        if following < GAIN * rate:
+            return batch
+    return rates[-1][0]
+
+
+def measure(args, log, name):
+    model, whole = args.models / f"{name}.pt", args.scratch / f"{name}.whole.xsp"
+    common = [args.xsp, "profile", model, "--framework", "torch", "--device", "cuda", "--quiet", "--force",
+              "--timeout", "120", "-o", whole]
+
+    def part(what, more, to):
+        began = time.monotonic()
+        status, said = run(common + more, 420)
+        if whole.exists():
+            condensed, why = run([args.xsp, "condense", whole, "-o", to], 120)
+            if condensed != 0:
+                status, said = condensed, why
+            whole.unlink()
+        seconds = time.monotonic() - began
+        log.add(name, what, f"{seconds:.1f}", status, said if status else "")
+        return to.exists(), said
+
+    batches = args.out / f"{name}.batches.xsp"
+    levels = args.out / f"{name}.xsp"
+    if not batches.exists():
+        # A batch size that does not fit fails, and the others are kept.
+        done, said = part("batches", ["--levels", "model", "--counters", "none", "--no-peaks", "--batch",
+                                      args.batches, "--iterations", "60", "--max-time", "15"], batches)
+        if not done:
+            return f"failed: {said}"
+    best = best_batch(args.xsp, batches)
+    chosen = f"1,{best}" if best > 1 else "1"
+    done, said = part("levels", ["--levels", "model,layer,kernel", "--counters", "roofline,energy",
+                                 "--batch", chosen, "--iterations", str(args.iterations), "--max-time", "20"],
+                      levels)
+    if not done:
+        return f"best batch {best}; failed: {said}"
+    size = levels.stat().st_size + batches.stat().st_size
+    return f"best batch {best}, {size / 1e6:.2f} MB"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--xsp", required=True, help="the program")
+    parser.add_argument("--models", required=True, type=pathlib.Path, help="exported models")
+    parser.add_argument("--out", required=True, type=pathlib.Path, help="the folder of the evaluations")
+    parser.add_argument("--seconds", type=float, default=1e9, help="how long it may take")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
+    parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes")
+    parser.add_argument("--iterations", type=int, default=36, help="inferences of a run")
+    parser.add_argument("--export-only", action="store_true", help="measure nothing")
+    parser.add_argument("names", nargs="*", metavar="MODEL", help="a name of xsp models --list")
+    args = parser.parse_args()
+    end = time.monotonic() + args.seconds
+    for folder in (args.models, args.out):
+        folder.mkdir(parents=True, exist_ok=True)
+    args.scratch = args.models
+    log = Log(args.out / "log.csv")
+    known = recipes(args.xsp)
+    names = args.names or sorted(known)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"no recipe: {', '.join(unknown)}")
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        tasks = [pool.submit(export, name, known[name], args.models, 400) for name in names
+                 if not (args.out / f"{name}.xsp").exists()]
+        for task in concurrent.futures.as_completed(tasks):
+            name, seconds, status, said = task.result()
+            if seconds > 0:
+                log.add(name, "export", f"{seconds:.1f}", status, said if status else "")
+                print(f"export {name}: {seconds:.0f} s{' failed: ' + said if status else ''}", flush=True)
+    if args.export_only:
+        return
+    longest = 40.0
+    for name in names:
+        if (args.out / f"{name}.xsp").exists() or not (args.models / f"{name}.pt").exists():
+            continue
+        if time.monotonic() + longest > end:
+            print("no time for more", flush=True)
+            break
+        began = time.monotonic()
+        said = measure(args, log, name)
+        seconds = time.monotonic() - began
+        longest = max(longest, seconds)
+        print(f"{name}: {seconds:.0f} s, {said}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

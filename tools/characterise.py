@@ -2,13 +2,14 @@
 """Measures models on a GPU, one after another, for a public table: their latency over batch sizes, then
 every level at batch 1 and at the best batch size.
 
-    tools/characterise.py --xsp XSP --models FOLDER --out FOLDER [--seconds 1500] [MODEL ...]
+    tools/characterise.py --xsp XSP --models FOLDER --out FOLDER [--framework torch] [MODEL ...]
 
-Exports each model that FOLDER lacks before anything is measured, several at once, by
-tools/export_torch.py. Then it writes two condensed evaluations of each: NAME.batches.xsp and NAME.xsp. A
-model that is there is left alone, so that the work can go on another day. It begins no model that the rest
-of the seconds may not hold. Prints a line for each model, and writes FOLDER/log.csv: how long each part
-took, and why a part failed.
+MODEL is a name of `xsp models --list`, or NAME=RECIPE of tools/export_torch.py. With PyTorch, each model
+that FOLDER lacks is exported before anything is measured, several at once. Other frameworks take the models
+that xsp builds. It writes two condensed evaluations of each: NAME.FRAMEWORK.batches.xsp and
+NAME.FRAMEWORK.xsp. A model that is there is left alone, so that the work can go on another day. It begins
+no model that the rest of --seconds may not hold. It prints a line for each model, and writes log.csv: how
+long each part took, and why a part failed.
 
 The best batch size is the smallest from which doubling gives less than 5 % more inputs per second (XSP,
 section 3).
@@ -53,16 +54,22 @@ class Log:
         self.file.flush()
 
 
-def recipes(xsp):
-    """Returns the recipe of tools/export_torch.py for each model of the zoo."""
-    listed = subprocess.run([xsp, "models", "--list", "--format", "json"], capture_output=True, text=True,
-                            check=True)
-    found = {}
+def chosen_models(args):
+    """Returns a recipe for each chosen model; None for one that xsp builds."""
+    listed = subprocess.run([args.xsp, "models", "--list", "--format", "json"], capture_output=True,
+                            text=True, check=True)
+    known = {}
     for model in json.loads(listed.stdout):
         kind, _, name = model.get("source", "").partition(" ")
-        if kind == "export":
-            found[model["name"]] = name
-    return found
+        if kind == ("export" if args.framework == "torch" else "zoo"):
+            known[model["name"]] = name if kind == "export" else None
+    chosen = {}
+    for word in args.names or sorted(known):
+        name, _, recipe = word.partition("=")
+        if not recipe and name not in known:
+            raise SystemExit(f"error: {name}: {args.framework} has no recipe for it: give NAME=RECIPE")
+        chosen[name] = recipe or known[name]
+    return chosen
 
 
 def export(name, recipe, folder, limit):
@@ -95,10 +102,11 @@ def best_batch(xsp, path):
     return rates[-1][0]
 
 
-def measure(args, log, name):
-    model, whole = args.models / f"{name}.pt", args.scratch / f"{name}.whole.xsp"
-    common = [args.xsp, "profile", model, "--framework", "torch", "--device", "cuda", "--quiet", "--force",
-              "--timeout", "120", "-o", whole]
+def measure(args, log, name, recipe):
+    subject = args.models / f"{name}.pt" if recipe else name
+    whole = args.models / f"{name}.whole.xsp"
+    common = [args.xsp, "profile", subject, "--framework", args.framework, "--device", "cuda", "--quiet",
+              "--force", "--timeout", "120", "-o", whole]
 
     def part(what, more, to):
         began = time.monotonic()
@@ -108,12 +116,11 @@ def measure(args, log, name):
             if condensed != 0:
                 status, said = condensed, why
             whole.unlink()
-        seconds = time.monotonic() - began
-        log.add(name, what, f"{seconds:.1f}", status, said if status else "")
+        log.add(name, what, f"{time.monotonic() - began:.1f}", status, said if status else "")
         return to.exists(), said
 
-    batches = args.out / f"{name}.batches.xsp"
-    levels = args.out / f"{name}.xsp"
+    batches = args.out / f"{name}.{args.framework}.batches.xsp"
+    levels = args.out / f"{name}.{args.framework}.xsp"
     if not batches.exists():
         # A batch size that does not fit fails, and the others are kept.
         done, said = part("batches", ["--levels", "model", "--counters", "none", "--no-peaks", "--batch",
@@ -121,61 +128,64 @@ def measure(args, log, name):
         if not done:
             return f"failed: {said}"
     best = best_batch(args.xsp, batches)
-    chosen = f"1,{best}" if best > 1 else "1"
     done, said = part("levels", ["--levels", "model,layer,kernel", "--counters", "roofline,energy",
-                                 "--batch", chosen, "--iterations", str(args.iterations), "--max-time", "20"],
-                      levels)
+                                 "--batch", f"1,{best}" if best > 1 else "1",
+                                 "--iterations", str(args.iterations), "--max-time", "20"], levels)
     if not done:
         return f"best batch {best}; failed: {said}"
     size = levels.stat().st_size + batches.stat().st_size
     return f"best batch {best}, {size / 1e6:.2f} MB"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--xsp", required=True, help="the program")
-    parser.add_argument("--models", required=True, type=pathlib.Path, help="exported models")
-    parser.add_argument("--out", required=True, type=pathlib.Path, help="the folder of the evaluations")
-    parser.add_argument("--seconds", type=float, default=1e9, help="how long it may take")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
-    parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes")
-    parser.add_argument("--iterations", type=int, default=36, help="inferences of a run")
-    parser.add_argument("--export-only", action="store_true", help="measure nothing")
-    parser.add_argument("names", nargs="*", metavar="MODEL", help="a name of xsp models --list")
-    args = parser.parse_args()
-    end = time.monotonic() + args.seconds
-    for folder in (args.models, args.out):
-        folder.mkdir(parents=True, exist_ok=True)
-    args.scratch = args.models
-    log = Log(args.out / "log.csv")
-    known = recipes(args.xsp)
-    names = args.names or sorted(known)
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        parser.error(f"no recipe: {', '.join(unknown)}")
+def export_all(args, log, models):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        tasks = [pool.submit(export, name, known[name], args.models, 400) for name in names
-                 if not (args.out / f"{name}.xsp").exists()]
+        tasks = [pool.submit(export, name, recipe, args.models, 400) for name, recipe in models.items()
+                 if recipe and not (args.out / f"{name}.{args.framework}.xsp").exists()]
         for task in concurrent.futures.as_completed(tasks):
             name, seconds, status, said = task.result()
             if seconds > 0:
                 log.add(name, "export", f"{seconds:.1f}", status, said if status else "")
                 print(f"export {name}: {seconds:.0f} s{' failed: ' + said if status else ''}", flush=True)
-    if args.export_only:
-        return
+
+
+def measure_all(args, log, models, end):
     longest = 40.0
-    for name in names:
-        if (args.out / f"{name}.xsp").exists() or not (args.models / f"{name}.pt").exists():
+    for name, recipe in models.items():
+        is_done = (args.out / f"{name}.{args.framework}.xsp").exists()
+        if is_done or (recipe and not (args.models / f"{name}.pt").exists()):
             continue
         if time.monotonic() + longest > end:
             print("no time for more", flush=True)
-            break
+            return
         began = time.monotonic()
-        said = measure(args, log, name)
+        said = measure(args, log, name, recipe)
         seconds = time.monotonic() - began
         longest = max(longest, seconds)
         print(f"{name}: {seconds:.0f} s, {said}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--xsp", required=True, help="the program")
+    parser.add_argument("--framework", default="torch", help="what runs them: torch, onnxruntime, pjrt")
+    parser.add_argument("--models", required=True, type=pathlib.Path, help="exported models")
+    parser.add_argument("--out", required=True, type=pathlib.Path, help="the folder of the evaluations")
+    parser.add_argument("--seconds", type=float, default=1e9, help="its time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
+    parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes")
+    parser.add_argument("--iterations", type=int, default=36, help="inferences of a run")
+    parser.add_argument("--export-only", action="store_true", help="measure nothing")
+    parser.add_argument("names", nargs="*", metavar="MODEL", help="a name, or NAME=RECIPE")
+    args = parser.parse_args()
+    end = time.monotonic() + args.seconds
+    for folder in (args.models, args.out):
+        folder.mkdir(parents=True, exist_ok=True)
+    log = Log(args.out / "log.csv")
+    models = chosen_models(args)
+    export_all(args, log, models)
+    if not args.export_only:
+        measure_all(args, log, models, end)
 
 
 if __name__ == "__main__":

@@ -157,6 +157,9 @@ CREATE OR REPLACE TEMP MACRO why_no_loads() AS
       WHERE metric = 'latency_at_rate' OR metric LIKE '%.at\_clients' ESCAPE '\') < 2
     THEN concat('loads: only one was measured: search for a rate with xsp evaluate --scenario max-rate, or give ',
       'several numbers of --clients') END;
+CREATE OR REPLACE TEMP MACRO why_no_whole() AS
+  CASE WHEN EXISTS (FROM audit_fact WHERE name = 'condensed_spans') THEN concat('all inferences and the warm-up: xsp ',
+      'condense left out what is below their level model: ask the evaluation from which this copy was made') END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none here: profile without --no-peaks' END;
 

@@ -14,7 +14,7 @@
 -- from start to start on the host. If the host runs ahead of the device by more than a step, its starts do not show
 -- the step. Those rows have no step, and told_by says so. The parts of a step (device_ns, layers_ns, allocation_ns)
 -- come from at most a thousand steps of each row, from its middle.
--- @needs steps
+-- @needs steps,whole
 -- @view table columns=program,found_by,part,level,steps,step_ns,told_by,low_ns,high_ns,extra_ns,slow_steps,slowest_ns
 -- @view table columns=layers_ns,allocation_ns,total_ns,first_step,last_step,slowest_step,process
 -- @column process number Number of the process that ran the steps.

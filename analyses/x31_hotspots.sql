@@ -8,6 +8,7 @@
 -- nothing nests, it is the whole time. The share is relative to the own time of all spans of the level, including
 -- those that are not shown. Layers whose names differ only by their shapes ("conv", "conv#2") are one row. If a device
 -- ran, device_ns and span_ns of a model and of layers are means over the typical inferences of the kernel run.
+-- @needs whole
 -- @param batch integer - The batch size; by default the smallest that was recorded.
 -- @param level text - The only level to show, such as kernel; by default all levels.
 -- @param top integer 10 The number of names of each level: those with the most own time.

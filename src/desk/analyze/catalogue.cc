@@ -13,9 +13,10 @@ namespace xsp::analyze {
 namespace {
 
 // The words that an analysis may need besides a level.
-const std::vector<std::string> kFacts = {
-    "peak",  "counters",      "memory",  "energy",  "layer_energy", "clocks", "training",
-    "steps", "library_calls", "samples", "watched", "requests",     "tokens", "loads"};
+const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
+                                         "layer_energy",  "clocks",   "training", "steps",
+                                         "library_calls", "samples",  "watched",  "requests",
+                                         "tokens",        "loads",    "whole"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -72,7 +73,8 @@ std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
     if (!contains(kFacts, need) && !contains(level_names(), need)) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
-             "clocks, training, steps, library_calls, samples, watched, requests, tokens";
+             "clocks, training, steps, library_calls, samples, watched, requests, tokens, loads, "
+             "whole";
     }
     needs.push_back(std::move(need));
   }

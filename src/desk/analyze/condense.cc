@@ -32,7 +32,8 @@ constexpr const char* kKept = R"(
   SELECT s.run_id, s.span_id FROM span s
     LEFT JOIN whole w ON w.run_id = s.run_id AND w.iteration = s.iteration
       AND w.process = coalesce(s.process, 0)
-  WHERE s.level <= 2 OR w.run_id IS NOT NULL)";
+    LEFT JOIN layer_run l ON l.run_id = s.run_id AND s.level = 3 AND s.iteration >= 0
+  WHERE s.level <= 2 OR w.run_id IS NOT NULL OR l.run_id IS NOT NULL)";
 
 // Counts the spans that are left out, for the audit of the copy.
 constexpr const char* kAddedFacts = R"(

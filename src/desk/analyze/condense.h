@@ -2,9 +2,10 @@
 //
 // Every figure of an evaluation is a mean over its typical inferences
 // (analyses/prelude_1_runs.sql), so the deeper spans of the others change no answer. The copy has
-// all spans of the levels application and model, and the deeper ones of: the typical inferences;
-// all inferences of runs that count events or energy; the first inference with events of a memory
-// allocator.
+// all spans of the levels application and model; those of the level layer in the run that the
+// layers are told from, because an analysis shows how they vary; and all deeper ones of the typical
+// inferences, of all inferences of runs that count events or energy, and of the first inference
+// with events of a memory allocator.
 #ifndef XSP_DESK_ANALYZE_CONDENSE_H_
 #define XSP_DESK_ANALYZE_CONDENSE_H_
 

@@ -359,7 +359,7 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
   return database;
 }
 
-Result<Database> Database::create(const fs::path& path) {
+Result<Database> Database::create(const fs::path& path, Blocks blocks) {
   auto state = std::make_unique<State>();
   state->name = path.string();
   const fs::path partial = fs::absolute(path).string() + ".partial";
@@ -373,6 +373,7 @@ Result<Database> Database::create(const fs::path& path) {
   state->path = fs::absolute(path);
   XSP_TRY(Settings settings, own_settings(state.get()));
   settings.push_back({"memory_limit", kWriterMemory});
+  if (blocks == Blocks::kSmall) settings.push_back({"default_block_size", "65536"});
   settings.push_back({"threads", "1"});  // more threads would only wait for each other, and use
                                          // processor time
   XSP_CHECK_OK(connect(state.get(), partial.string(), settings));

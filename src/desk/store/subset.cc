@@ -75,7 +75,7 @@ Status copy_in(Database& database, const Parts& parts, const fs::path& folder) {
 
 Result<Subset> write_subset(const fs::path& file, const fs::path& output,
                             const std::function<Status(Database&)>& choose) {
-  XSP_TRY(Database copy, Database::create(output));
+  XSP_TRY(Database copy, Database::create(output, Blocks::kSmall));
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
   const fs::path folder = scratch->path();
   XSP_TRY(const std::string spans,

@@ -107,8 +107,10 @@ spent AS (
     JOIN span l ON l.run_id = m.run_id AND l.model_id = m.span_id AND l.level = d.level
   GROUP BY d.run_id, d.level, d.what, l.name),
 most AS (SELECT level, what, max_by(name, extra_ns) AS name, max(extra_ns) AS ns FROM spent GROUP BY ALL HAVING ns > 0),
-extra AS (SELECT string_agg(concat('In the run with ', what, ', ', name, ' takes the most extra time: ', time_text(ns),
-  '.'), ' ' ORDER BY level) AS text FROM most),
+extra AS (
+  SELECT string_agg(concat('In the run with ', what, ', ', CASE level WHEN 6 THEN kernel_label(name) ELSE name END,
+    ' takes the most extra time: ', time_text(ns), '.'), ' ' ORDER BY level) AS text
+  FROM most),
 
 -- Programs that used a processor while a request's model ran.
 use AS (

@@ -57,7 +57,7 @@ bool is_same(const std::string& a, const std::string& b) {
   return std::abs(x - y) <= 1e-9 * std::max(std::abs(x), std::abs(y));
 }
 
-// These ask for single inferences: the first says how many spans the copy leaves out, the next counts
+// These ask for single inferences: the first says how many spans are left out, the next counts
 // inferences, and the last places one on the timeline.
 const std::set<std::string> kOwnAnswers = {"audit", "kernel_sequence", "critical_path"};
 const std::set<std::string> kRefused = {"hotspots", "steps"};

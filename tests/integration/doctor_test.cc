@@ -52,7 +52,8 @@ TEST_F(DoctorTest, SaysWhatTheCacheFolderHoldsAndRemovesModelsOnRequest) {
   const std::string model = (folder / "cache/xsp/models/export/torch/net").string();
   std::filesystem::create_directories(model);
   write_file("cache/xsp/models/export/torch/net/net.pt", std::string(3 << 20, 'x'));
-  const RunOptions options{.environment = {{"XDG_CACHE_HOME", (folder / "cache").string()}}};
+  RunOptions options;
+  options.environment["XDG_CACHE_HOME"] = (folder / "cache").string();
   const Finished looked = run({"doctor", "--format", "json"}, options);
   EXPECT_NE(looked.out.find("holds 3.00 MiB, of which 3.00 MiB are models"), std::string::npos)
       << looked.out;

@@ -12,8 +12,9 @@
 -- library's call, from the one with the most detail. A model's thread that could run and waited for a processor tells
 -- of other programs, or of threads of its own. Which program had that processor is not known, because only the
 -- system's administrator may ask; the one that is named used more of any processor in the quarters of a second in which
--- slow requests ran. The clock is the processor's, right after the answer; a GPU's is not recorded under load, because
--- asking for it would delay the requests.
+-- slow requests ran. The clock is the processor's, right after the answer, and the GPU's at the end of the block in
+-- which the model answered. xsp evaluate has no blocks, so a GPU's clock is not known there: asking for it under load
+-- would delay the requests.
 -- @needs requests
 -- @view bar x=part y=extra_ns
 -- @view table columns=part,middle_ns,slow_ns,extra_ns,share_pct,why
@@ -137,6 +138,14 @@ clock AS (
     middle) END AS text
   FROM (SELECT avg(clock_mhz) FILTER (is_slow) AS slow, avg(clock_mhz) FILTER (NOT is_slow) AS middle
     FROM chosen WHERE nth_run = 1)),
+-- A GPU's clock has steps of 15 MHz.
+gpu_clock AS (
+  SELECT CASE WHEN slow < 0.97 * middle THEN printf('Its GPU ran at %.0f MHz, and at %.0f in a middle one.', slow,
+    middle) END AS text
+  FROM (SELECT avg(gpu_sm_clock_mhz) FILTER (is_slow) AS slow, avg(gpu_sm_clock_mhz) FILTER (NOT is_slow) AS middle
+    FROM (FROM chosen WHERE nth_run = 1) c ASOF JOIN block b
+      ON c.run_id = b.run_id AND c.end_ns - c.output_ns - c.model_ns / 2 >= b.start_ns
+    WHERE c.end_ns - c.output_ns - c.model_ns / 2 < b.start_ns + b.duration_ns)),
 
 told AS (
   SELECT avg(latency_ns) FILTER (is_slow) AS slow_latency, avg(latency_ns) FILTER (NOT is_slow) AS middle_latency,
@@ -166,8 +175,8 @@ line AS (
   UNION ALL
   SELECT 5, 'model', middle_model, slow_model, nullif(concat_ws(' ', CASE WHEN slow_waited > 0.01 * slow_model THEN
     'Its thread waited ' || time_text(slow_waited) || ' for a processor that other threads had, and '
-    || time_text(middle_waited) || ' in a middle one.' END, (SELECT text FROM other), (SELECT text FROM clock), text),
-    '')
+    || time_text(middle_waited) || ' in a middle one.' END, (SELECT text FROM other), (SELECT text FROM clock),
+    (SELECT text FROM gpu_clock), text), '')
   FROM told, extra
   UNION ALL
   SELECT 6, 'output', middle_output, slow_output, 'These are the steps behind the model.'

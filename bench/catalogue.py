@@ -41,6 +41,11 @@ REQUESTS = {  # the first two are those of the page
     "the models": "/models",
     "the metrics": "/metrics",
 }
+# Copies are made of these two tables, so that a copy takes as long when there are many.
+ORIGINALS = (
+    "CREATE TEMP TABLE made_of AS SELECT * FROM evaluation",
+    "CREATE TEMP TABLE figure_of AS SELECT * FROM result",
+)
 COPY = (
     "INSERT INTO model SELECT 'model ' || {n}, 'model ' || {n}, NULL WHERE NOT EXISTS "
     "(SELECT 1 FROM model WHERE id = 'model ' || {n})",
@@ -48,19 +53,20 @@ COPY = (
     "(SELECT 1 FROM system WHERE fingerprint = 'system ' || {s})",
     "INSERT INTO evaluation(id, model, framework, system, scenario, device, batch, facts, file, sha256) "
     "SELECT id || '-{c}', 'model ' || {n}, framework, 'system ' || {s}, scenario, device, batch, facts, "
-    "file || '-{c}', sha256 || '-{c}' FROM evaluation WHERE started_at IS NOT NULL LIMIT {limit}",
+    "file || '-{c}', sha256 || '-{c}' FROM made_of ORDER BY id LIMIT {limit}",
     "INSERT INTO result SELECT evaluation || '-{c}', metric, value, word, low, high, unit, levels, doubt, "
-    "note FROM result WHERE evaluation || '-{c}' IN (SELECT id FROM evaluation)",
+    "note FROM figure_of WHERE evaluation IN (SELECT id FROM made_of ORDER BY id LIMIT {limit})",
 )
 TABLES = "catalogue, result, evaluation, task, sweep, agent, dataset, system, framework, model"
 
 
 def statements(original, wanted):
     """Yields the SQL that copies `original` evaluations until there are `wanted`."""
+    yield from ORIGINALS
     made, copy = original, 0
     while made < wanted:
         limit = min(original, wanted - made)
-        for sql in COPY:
+        for sql in COPY if copy < 500 else COPY[2:]:  # later copies are of models and systems that exist
             yield sql.format(c=copy, n=copy % 500, s=copy % 20, limit=limit)
         made, copy = made + limit, copy + 1
 
@@ -120,6 +126,7 @@ def main():
         start = time.perf_counter()
         subprocess.run([XSP, "catalogue", "add", "--quiet", "--db", place, *arguments.files], check=True)
         print(f"added {len(arguments.files)} files in {time.perf_counter() - start:.1f} s")
+        start = time.perf_counter()
         original = int(query(place, "SELECT count(*) AS n FROM evaluation").split()[1])
         script = list(statements(original, arguments.evaluations))
         if arguments.db:
@@ -129,6 +136,8 @@ def main():
             with sqlite3.connect(place) as database:
                 for sql in script:
                     database.execute(sql)
+        seconds = time.perf_counter() - start
+        print(f"made {arguments.evaluations} evaluations of {original} in {seconds:.1f} s")
         for name, sql in QUESTIONS.items():
             times = [ask(place, sql) for _ in range(15)]
             print(f"{name}: median {statistics.median(times):.1f} ms, longest {max(times):.1f} ms")

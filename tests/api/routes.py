@@ -28,7 +28,7 @@ READS = [  # that succeed
     "/models", "/models?model=fake", "/datasets", "/frameworks?limit=1", "/systems", "/agents", "/sweeps",
     "/sweeps?state=done", "/tasks",
     "/metrics", "/predictions", "/results", "/results?metric=inference.latency&batch=1&limit=3",
-    "/results?limit=0", "/results?limit=5&offset=5"]
+    "/results?limit=0", "/results?limit=5&offset=5", "/results?limit=5&offset=9999999"]
 WRONG = [  # (target, status)
     ("/nothing", 404), ("/evaluations/none.xsp", 404), ("/evaluations/..%2Fa.xsp", 404),
     ("/evaluations/a.xsp/analyses/none", 404), ("/evaluations/a.xsp/analyses/audit?x=1", 400),
@@ -39,7 +39,9 @@ WRONG = [  # (target, status)
     ("/evaluations/a.xsp/query?sql=FROM%20%27/etc/passwd%27", 400), ("/compare/model?e=a.xsp", 400),
     ("/compare/none?e=a.xsp&e=b.xsp", 404),
     ("/results?nonsense=1", 400), ("/results?batch=x", 400), ("/results?limit=-1", 400),
-    ("/results?limit=10001", 400),
+    ("/results?limit=10001", 400), ("/results?after=", 400), ("/results?after=x", 400),
+    ("/results?after=726573756c7473.00.00", 400), ("/results?after=6d6f64656c73.61", 400),
+    ("/models?after=6d6f64656c73.61&offset=1", 400),
     ("/results?metric=a&metric=b", 400), ("/models?limit=x", 400), ("/evaluations/a.xsp/timeline?run=x", 400),
     ("/evaluations/a.xsp/timeline/names?run=1&from=x&to=1", 400)]
 
@@ -91,6 +93,12 @@ def reads(suite):
         parts += page
         at += len(page)
     suite.expect(parts == whole["rows"], "the pages of /results are not the whole")
+    parts, after = [], ""
+    while after is not None:
+        page = suite.ask("GET", "/results?limit=7" + after, 200)
+        parts += page["rows"]
+        after = "&after=" + page["next"] if "next" in page else None
+    suite.expect(parts == whole["rows"], "the pages of /results by cursor are not the whole")
     suite.expect(whole["total_rows"] == len(parts) > 20, f"/results: {whole['total_rows']} rows in total")
     sweeps = suite.ask("GET", "/sweeps", 200)
     row = dict(zip([column["name"] for column in sweeps["columns"]], sweeps["rows"][0]))

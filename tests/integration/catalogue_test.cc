@@ -170,13 +170,15 @@ TEST_P(CatalogueTest, IsServedAndRefusalsAreLogged) {
   const nlohmann::json shown =
       ask("SELECT value FROM result JOIN evaluation ON evaluation = id WHERE metric = 'throughput' "
           "AND batch = 2 AND model = 'model1'");
-  std::string figures, listed, refused;
+  std::string figures, listed, first, others, refused;
   RunOptions options;
   options.watch = [&](const std::string& err, int pid) {
     const uint16_t port = port_of(err);
     if (port == 0) return false;
     figures = get(port, "/api/v1/results?metric=throughput&model=model1&batch=2");
     listed = get(port, "/api/v1/models");
+    first = get(port, "/api/v1/models?limit=1");
+    others = get(port, "/api/v1/models?after=" + body_of(first).value("next", ""));
     refused = get(port, "/api/v1/audit");
     ::kill(pid, SIGTERM);
     return true;
@@ -189,6 +191,9 @@ TEST_P(CatalogueTest, IsServedAndRefusalsAreLogged) {
   EXPECT_EQ(rows["rows"][0][8], shown[0]["value"]);
   EXPECT_EQ(rows["rows"][0].back(), "results/101.xsp");
   EXPECT_EQ(body_of(listed)["total_rows"], 3) << listed;
+  nlohmann::json pages = body_of(first)["rows"];
+  for (const auto& row : body_of(others)["rows"]) pages.push_back(row);
+  EXPECT_EQ(pages, body_of(listed)["rows"]) << first << others;
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 401")) << refused;
   const auto log = nlohmann::json::parse(catalogue({"audit", "--format", "json"}).out);
   ASSERT_EQ(log.size(), 1u) << log;

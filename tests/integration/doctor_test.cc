@@ -1,4 +1,8 @@
 // Tests that xsp doctor reports for every level and framework whether it is available, or why not.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
 #include <regex>
 #include <set>
 
@@ -42,6 +46,30 @@ TEST_F(DoctorTest, NamesEveryLevelAndFrameworkWithAReason) {
 #ifndef __SANITIZE_ADDRESS__  // a sanitizer's library cannot be preloaded into other programs
   EXPECT_EQ(by_name["programs"]["status"], "available") << by_name["programs"];
 #endif
+}
+
+TEST_F(DoctorTest, SaysWhatTheCacheFolderHoldsAndRemovesModelsOnRequest) {
+  const std::string model = (folder / "cache/xsp/models/export/torch/net").string();
+  std::filesystem::create_directories(model);
+  write_file("cache/xsp/models/export/torch/net/net.pt", std::string(3 << 20, 'x'));
+  RunOptions options;
+  options.environment["XDG_CACHE_HOME"] = (folder / "cache").string();
+  const Finished looked = run({"doctor", "--format", "json"}, options);
+  EXPECT_NE(looked.out.find("holds 3.00 MiB, of which 3.00 MiB are models"), std::string::npos)
+      << looked.out;
+  // It was written just now, and so may be in use.
+  const Finished kept = run({"doctor", "--clean-models", "1MiB"}, options);
+  EXPECT_NE(kept.out.find("kept 3.00 MiB in 1 model: they were used in the last hour"),
+            std::string::npos)
+      << kept.out;
+  const timespec old[] = {{0, 0}, {0, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (model + "/net.pt").c_str(), old, 0), 0);
+  const Finished removed = run({"doctor", "--clean-models", "1MiB"}, options);
+  EXPECT_EQ(removed.status, 0) << removed.err;
+  EXPECT_EQ(removed.out,
+            "removed " + model + ", 3.00 MiB\nremoved 3.00 MiB in 1 model; kept 0 B in 0 models\n");
+  EXPECT_FALSE(std::filesystem::exists(model));
+  EXPECT_EQ(run({"doctor", "--clean-models", "much"}, options).status, 2);
 }
 
 // Those whose adapter was not built are among them.

@@ -113,6 +113,7 @@ Result<std::string> cached_model(const std::string& name,
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 &&
       static_cast<uint64_t>(status.st_size) == model->file_bytes) {
+    mark_used(path);
     return path;
   }
   formats::WriteOptions options;
@@ -145,7 +146,10 @@ Result<std::string> cached_model_as(const std::string& name,
                           std::to_string(kBuilderVersion) + "-" + format->name;
   const std::string path = (folder / (name + format->ending)).string();
   std::error_code error;
-  if (fs::exists(folder, error)) return path;
+  if (fs::exists(folder, error)) {
+    mark_used(path);
+    return path;
+  }
   // All files of the model appear at once.
   const fs::path part = folder.string() + "." + std::to_string(::getpid()) + ".part";
   fs::create_directories(part, error);

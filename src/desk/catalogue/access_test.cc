@@ -93,14 +93,14 @@ TEST_F(AccessTest, EveryListingAnswersWithAllItsFilters) {
     for (const ListingFilter& filter : listing.filters) {
       filters.emplace_back(filter.name, filter.is_whole ? "1" : "x'; DROP TABLE result; --");
     }
-    const auto page = list(*catalogue, listing, filters, 10, 0);
+    const auto page = list(*catalogue, listing, filters, {.limit = 10});
     ASSERT_TRUE(page.ok()) << listing.name << ": " << page.error().text;
     EXPECT_EQ(page->total, 0);
     EXPECT_EQ(page->table.columns.size(), listing.columns.size());
     filters.emplace_back("nonsense", "1");
-    EXPECT_EQ(list(*catalogue, listing, filters, 10, 0).error().code, Code::kUsage);
+    EXPECT_EQ(list(*catalogue, listing, filters, {.limit = 10}).error().code, Code::kUsage);
   }
-  EXPECT_EQ(list(*catalogue, listings().back(), {{"batch", "x"}}, 10, 0).error().code,
+  EXPECT_EQ(list(*catalogue, listings().back(), {{"batch", "x"}}, {.limit = 10}).error().code,
             Code::kUsage);
 }
 

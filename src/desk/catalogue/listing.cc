@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "desk/store/values.h"
+#include "shared/base/text.h"
 
 namespace xsp::catalogue {
 namespace {
@@ -29,7 +31,7 @@ std::vector<Listing> subjects() {
         {"evaluations", "count", XSP_EVALUATIONS_OF("model", "m.id")}},
        "model m",
        {kModel},
-       "m.id"},
+       {{"id"}}},
       {"datasets",
        "The data sets on which models were judged.",
        {{"id", "text", "d.id"},
@@ -40,7 +42,7 @@ std::vector<Listing> subjects() {
         {"evaluations", "count", XSP_EVALUATIONS_OF("dataset", "d.id")}},
        "dataset d",
        {{"dataset", "the data set's id or name", "(d.id = ? OR d.name = ?)"}},
-       "d.id"},
+       {{"id"}}},
       {"frameworks",
        "The frameworks that ran the models.",
        {{"id", "text", "f.id"},
@@ -49,7 +51,7 @@ std::vector<Listing> subjects() {
         {"evaluations", "count", XSP_EVALUATIONS_OF("framework", "f.id")}},
        "framework f",
        {kFramework},
-       "f.id"},
+       {{"id"}}},
       {"systems",
        "The machines, each in one state of hardware and software; facts are a JSON object.",
        {{"fingerprint", "text", "s.fingerprint"},
@@ -58,7 +60,7 @@ std::vector<Listing> subjects() {
         {"evaluations", "count", XSP_EVALUATIONS_OF("system", "s.fingerprint")}},
        "system s",
        {{"system", "the system's fingerprint or name", "(s.fingerprint = ? OR s.name = ?)"}},
-       "s.name, s.fingerprint"},
+       {{"name"}, {"fingerprint"}}},
   };
 }
 
@@ -73,7 +75,7 @@ std::vector<Listing> requests() {
         {"seen_s", "number", "a.seen_at"}},
        "agent a",
        {{"agent", "the agent's id", "a.id = ?"}},
-       "a.id"},
+       {{"id"}}},
       {"sweeps",
        "The sweeps, and how many of their tasks are done.",
        {{"id", "text", "w.id"},
@@ -86,7 +88,7 @@ std::vector<Listing> requests() {
          "(SELECT count(*) FROM evaluation e JOIN task t ON e.task = t.id WHERE t.sweep = w.id)"}},
        "sweep w",
        {{"sweep", "the sweep's id", "w.id = ?"}, {"state", "open or done", "w.state = ?"}},
-       "w.created_at DESC, w.id"},
+       {{"created_at", true}, {"id"}}},
       {"tasks",
        "The tasks of sweeps.",
        {{"id", "text", "t.id"},
@@ -98,7 +100,7 @@ std::vector<Listing> requests() {
         {"time_s", "number", "t.seconds"}},
        "task t",
        {{"sweep", "the sweep's id", "t.sweep = ?"}, {"state", "the task's state", "t.state = ?"}},
-       "t.id"},
+       {{"id"}}},
   };
 }
 
@@ -112,7 +114,7 @@ Listing metrics() {
           // The index of the metrics answers this without the figures themselves.
           "(SELECT metric, count(*) AS evaluations FROM result GROUP BY metric) k",
           {},
-          "k.metric"};
+          {{"metric"}}};
 }
 
 Listing results() {
@@ -153,7 +155,7 @@ Listing results() {
            {"batch", "the batch size", "e.batch = ?", true},
            {"sweep", "the sweep's id", "e.task IN (SELECT t.id FROM task t WHERE t.sweep = ?)"},
            {"evaluation", "the evaluation's id", "r.evaluation = ?"}},
-          "r.metric, r.evaluation",
+          {{"metric"}, {"evaluation"}},
           "result r",
           "metric"};
 }
@@ -183,6 +185,93 @@ void append_condition(const ListingFilter& filter, size_t number, std::string* w
   }
 }
 
+std::string_view sql_of(const Listing& listing, const ListingKey& key) {
+  for (const ListingColumn& column : listing.columns) {
+    if (column.name == key.column) return column.sql;
+  }
+  return {};  // never: keys are columns
+}
+
+// A cursor is the listing's name and the keys of a row, each in hexadecimal digits, with dots
+// between. It is no secret, and no text of it becomes SQL.
+constexpr std::string_view kDigits = "0123456789abcdef";
+
+void append_hex(std::string_view text, std::string* cursor) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    *cursor += kDigits[byte >> 4];
+    *cursor += kDigits[byte & 15];
+  }
+}
+
+std::optional<std::string> text_of_hex(std::string_view hex) {
+  std::string text;
+  if (hex.size() % 2 != 0) return std::nullopt;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    const size_t high = kDigits.find(hex[i]), low = kDigits.find(hex[i + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    text += static_cast<char>(high << 4 | low);
+  }
+  return text;
+}
+
+std::string cursor_of(const Listing& listing, const std::vector<store::Value>& row) {
+  std::string cursor;
+  append_hex(listing.name, &cursor);
+  for (const ListingKey& key : listing.order) {
+    for (size_t i = 0; i < listing.columns.size(); ++i) {
+      if (listing.columns[i].name != key.column) continue;
+      cursor += '.';
+      append_hex(store::text_of(row[i]), &cursor);
+    }
+  }
+  return cursor;
+}
+
+// Returns the keys in a cursor.
+Result<Cells> keys_of(const Listing& listing, const std::string& cursor) {
+  const Error foreign = usage("after: not a cursor of " + std::string(listing.name) +
+                              ": give the `next` of the answer before");
+  Cells keys;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = cursor.find('.', begin);
+    auto text = text_of_hex(std::string_view(cursor).substr(begin, end - begin));
+    if (!text || !check_text(*text).ok()) return foreign;
+    keys.emplace_back(std::move(*text));
+  }
+  if (keys.size() != listing.order.size() + 1) return foreign;
+  if (store::text_of(keys[0]) != listing.name) return foreign;
+  keys.erase(keys.begin());
+  return keys;
+}
+
+// Returns the condition that a row lies behind the one whose keys are the parameters from `number`
+// on. Rows of values are what an index answers.
+std::string behind(const Listing& listing, size_t number) {
+  std::string columns, values, all, equal;
+  bool descends = false;
+  for (const ListingKey& key : listing.order) {
+    const std::string sql(sql_of(listing, key));
+    const std::string value = "$" + std::to_string(number++);
+    columns += (columns.empty() ? "" : ", ") + sql;
+    values += (values.empty() ? "" : ", ") + value;
+    all += (all.empty() ? "" : " OR ") + ("(" + equal) + sql + (key.descends ? " < " : " > ") +
+           value + ")";
+    equal += sql + " = " + value + " AND ";
+    descends = descends || key.descends;
+  }
+  return descends ? "(" + all + ")" : "(" + columns + ") > (" + values + ")";
+}
+
+std::string order_of(const Listing& listing) {
+  std::string order;
+  for (const ListingKey& key : listing.order) {
+    order += (order.empty() ? " ORDER BY " : ", ") + std::string(sql_of(listing, key)) +
+             (key.descends ? " DESC" : "");
+  }
+  return order;
+}
+
 }  // namespace
 
 const std::vector<Listing>& listings() {
@@ -199,7 +288,7 @@ const std::vector<Listing>& listings() {
 
 Result<ListingPage> list(Catalogue& catalogue, const Listing& listing,
                          const std::vector<std::pair<std::string, std::string>>& filters,
-                         int64_t limit, int64_t offset) {
+                         const ListingPart& part) {
   std::string where;
   Cells cells;
   std::set<std::string> given;
@@ -209,7 +298,7 @@ Result<ListingPage> list(Catalogue& catalogue, const Listing& listing,
       if (one.name == name) found = &one;
     }
     if (found == nullptr) {
-      std::string known = "limit, offset";
+      std::string known = "limit, offset, after";
       for (const ListingFilter& one : listing.filters) known += ", " + std::string(one.name);
       return usage("parameter '" + name + "' of " + std::string(listing.name) +
                    ": unknown: it takes " + known);
@@ -234,9 +323,20 @@ Result<ListingPage> list(Catalogue& catalogue, const Listing& listing,
     if (sql.size() > 7) sql += ", ";
     sql += std::string(column.sql) + " AS " + std::string(column.name);
   }
-  sql += from + " ORDER BY " + std::string(listing.order) + " LIMIT " + std::to_string(limit) +
-         " OFFSET " + std::to_string(offset);
+  sql += from;
+  if (!part.after.empty()) {
+    XSP_TRY(Cells keys, keys_of(listing, part.after));
+    sql += (where.empty() ? " WHERE " : " AND ") + behind(listing, cells.size() + 1);
+    for (store::Value& key : keys) cells.push_back(std::move(key));
+  }
+  // One row more tells whether there are more.
+  sql += order_of(listing) + " LIMIT " + std::to_string(part.limit + 1) + " OFFSET " +
+         std::to_string(part.offset);
   XSP_TRY(page.table, catalogue.query(sql, cells));
+  if (page.table.rows.size() > static_cast<size_t>(part.limit)) {
+    page.table.rows.pop_back();
+    if (!page.table.rows.empty()) page.next = cursor_of(listing, page.table.rows.back());
+  }
   return page;
 }
 

@@ -28,7 +28,8 @@ constexpr int kRegressed = 3;
 constexpr const char* kHelp =
     "A ratio is the latency of B divided by that of A, as both are printed: each is the mean of "
     "the\n"
-    "typical inferences. The 95 % interval of the ratio comes from blocks of inferences.\n"
+    "typical inferences. The 95 % interval of the ratio comes from blocks of inferences. Of two\n"
+    "programs that xsp run watched, the steps are compared, as it told them.\n"
     "\n"
     "Two files that were recorded separately hold one process each. One process cannot show how "
     "much\n"
@@ -110,10 +111,23 @@ analyze::View view_of(const std::string& table) {
   return view;
 }
 
+// Returns whether all rows compare the programs' steps, in the column unit_a.
+bool compares_steps(const Comparison& model) {
+  const auto unit = std::find_if(model.columns.begin(), model.columns.end(),
+                                 [](const auto& column) { return column.name == "unit_a"; });
+  if (unit == model.columns.end()) return false;
+  const size_t index = static_cast<size_t>(unit - model.columns.begin());
+  return std::all_of(model.table.rows.begin(), model.table.rows.end(), [&](const auto& row) {
+    const auto* text = std::get_if<std::string>(&row[index]);
+    return text != nullptr && *text == "step";
+  });
+}
+
 Sheet sheet_of(const Named& one) {
   Sheet sheet;
-  sheet.title = one.name == "facts"    ? "What differs"
-                : one.name == "model"  ? "Model"
+  sheet.title = one.name == "facts" ? "What differs"
+                : one.name == "model"
+                    ? compares_steps(*one.comparison) ? "Step of the program" : "Model"
                 : one.name == "layers" ? "Layers, greatest difference first"
                                        : "Kernels, greatest difference first";
   if (one.comparison->batch) sheet.title += fmt::format(", batch {}", *one.comparison->batch);

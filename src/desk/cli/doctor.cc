@@ -3,7 +3,6 @@
 #include "desk/cli/doctor.h"
 
 #include <linux/perf_event.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -27,7 +26,6 @@
 #include "desk/machine/gpu.h"
 #include "desk/store/apart.h"
 #include "desk/store/database.h"
-#include "shared/base/cache.h"
 #include "shared/base/words.h"
 
 #if defined(__x86_64__)
@@ -304,36 +302,6 @@ Finding confinement_finding() {
           gaps.empty() ? "of .xsp files, in a process of its own" : gaps, ""};
 }
 
-Finding folder_finding(const std::string& name, const fs::path& folder, const char* variable) {
-  const std::string action = std::string("name another folder with ") + variable;
-  // The folder may not exist yet, so its nearest existing parent decides.
-  fs::path existing = folder;
-  std::error_code error;
-  while (!fs::exists(existing, error) && existing.has_relative_path()) {
-    existing = existing.parent_path();
-  }
-  if (::access(existing.c_str(), W_OK) != 0) {
-    return {"facility", name, kNotAvailable, folder.string() + " cannot be written", action};
-  }
-  struct statvfs space {};
-  if (::statvfs(existing.c_str(), &space) != 0) {
-    return {"facility", name, kNotAvailable, folder.string() + " cannot be examined", action};
-  }
-  const uint64_t free = static_cast<uint64_t>(space.f_bavail) * space.f_frsize;
-  const std::string text = folder.string() + ", " + std::to_string(free >> 20) + " MiB free";
-  constexpr uint64_t kEnough = uint64_t{1} << 30;
-  if (free < kEnough) {
-    return {"facility", name, kLimited, text, "make room: large models need gigabytes"};
-  }
-  return {"facility", name, kAvailable, text, ""};
-}
-
-Finding cache_finding() {
-  const auto folder = cache_folder();
-  if (folder.ok()) return folder_finding("cache folder", *folder, "XDG_CACHE_HOME");
-  return {"facility", "cache folder", kNotAvailable, folder.error().text, ""};
-}
-
 Finding terminal_finding() {
   const Terminal terminal = terminal_of(1);
   if (!terminal.is_terminal) {
@@ -471,13 +439,22 @@ void add_doctor(CLI::App& app, int& exit_status) {
                    "Fetch the framework that this adapter runs, in the version that xsp is tested "
                    "with, to ~/.cache/xsp/frameworks: tensorflow, ...")
       ->type_name("NAME");
+  auto most = std::make_shared<uint64_t>(0);
+  CLI::Option* clean = verb->add_option(
+      "--clean-models", *most,
+      "Remove models from the cache folder, the least recently used first, until at most this much "
+      "is left: 5GiB, 0. Those of the last hour stay; xsp fetches, exports or builds them again");
+  clean->type_name("SIZE")->transform(CLI::AsSizeValue(true));
   verb->footer(
       "Examples:\n"
       "  xsp doctor\n"
       "  xsp doctor --install tensorflow\n"
+      "  xsp doctor --clean-models 5GiB\n"
       "  xsp doctor --format json | jq '.[] | select(.status != \"available\")'");
-  verb->callback([options, framework, &exit_status] {
-    const Status status = framework->empty() ? doctor(*options) : install(*framework);
+  verb->callback([options, framework, clean, most, &exit_status] {
+    const Status status = clean->count() > 0   ? clean_models(*most)
+                          : framework->empty() ? doctor(*options)
+                                               : install(*framework);
     exit_status = status.ok() ? 0 : report(status.error());
   });
 }

@@ -2,11 +2,14 @@
 #ifndef XSP_DESK_CLI_DOCTOR_H_
 #define XSP_DESK_CLI_DOCTOR_H_
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "desk/experiment/capabilities.h"
 #include "desk/experiment/frameworks.h"
+#include "shared/base/result.h"
 
 namespace xsp::cli {
 
@@ -26,6 +29,15 @@ using Findings = std::vector<Finding>;
 // Returns the collector that can emit spans of a level here, or nullptr.
 const experiment::Collector* collector_of(const std::vector<experiment::Collector>& collectors,
                                           const std::string& level);
+
+// Checks a folder that xsp writes to; `variable` names another one.
+Finding folder_finding(const std::string& name, const std::filesystem::path& folder,
+                       const char* variable);
+// Checks the cache folder, and says how much it holds.
+Finding cache_finding();
+// Removes the least recently used models from it until at most so much of them is left, and prints
+// them.
+Status clean_models(uint64_t most_bytes);
 
 // Checks what `xsp run` needs, by running small commands in the same way. They change the
 // environment of this process, so this check comes last.

@@ -4,9 +4,11 @@
 //
 // Tables:
 //   model    a row for each batch size that any of them measured: latencies with their intervals,
-//            throughput, the ratio of latencies with its interval. The ratio is that of the two
-//            latencies beside it. Files of one experiment (`xsp diff --run`) are compared round by
-//            round; others by their blocks, with an allowance for the spread between processes
+//            throughput, the ratio of latencies with its interval. If all evaluations are of
+//            watched programs that repeat a step, the step stands in place of the latency, as
+//            `xsp run` tells it. The ratio is that of the two latencies beside it. Files of one
+//            experiment (`xsp diff --run`) are compared round by round; others by their blocks,
+//            with an allowance for the spread between processes
 //   layers   a row for each matched layer or group of layers (align.h), greatest
 //            difference first. The differences add up to the difference of the sums.
 //   kernels  a row for each kernel and its counterpart, sorted and summed in the same way

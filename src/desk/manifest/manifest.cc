@@ -271,6 +271,12 @@ std::vector<Fault> check_family(const Node& models) {
       faults.push_back({own.line, item, "it has no name: write one like {name: resnet34}"});
       continue;
     }
+    if (const Node* inner = own.find(kFamily)) {
+      faults.push_back(
+          {inner->line, item + "." + field,
+           "a model of a family has no models of its own: list them all in the file's"});
+      continue;
+    }
     const auto [first, is_new] = seen.emplace(own.text_of("name"), own.line);
     if (is_new) continue;
     faults.push_back({own.line, item + ".name",

@@ -98,7 +98,10 @@ Status fetch_into(const fs::path& folder, const fs::path& part, const Source& so
 Result<std::string> cached(const fs::path& cache, const fs::path& target, const Source& source,
                            const std::string& what, const std::string& place, const Say& say) {
   std::error_code error;
-  if (fs::exists(target, error) && check_sum(target, source, place).ok()) return target.string();
+  if (fs::exists(target, error) && check_sum(target, source, place).ok()) {
+    mark_used(target);
+    return target.string();
+  }
   say("fetching " + what);
   XSP_TRY(const std::unique_ptr<PartFolder> folder, PartFolder::create(cache));
   const fs::path part = folder->path() / target.filename();
@@ -143,6 +146,7 @@ Result<std::string> exported(const fs::path& cache, const Source& source, const 
   std::replace(name.begin(), name.end(), '/', '-');
   const fs::path target = cache / "export" / source.framework / name;
   if (const auto file = only_file_in(target); file && check_sum(*file, source, place).ok()) {
+    mark_used(*file);
     return file->string();
   }
   say("exporting " + source.place + " for " + source.framework);

@@ -202,8 +202,23 @@ class Checker {
     return "there is no such field: " + did_you_mean(name, names, "write one of " + joined(names));
   }
 
+  // Returns the schema's "else" if the node lacks a field that the "if" requires, else null. The
+  // "then" is for other readers of the schema: a caller that wants more of such a node checks it.
+  static const Node* otherwise(const Node& node, const Node& schema) {
+    const Node* condition = schema.find("if");
+    const Node* required = condition != nullptr ? condition->find("required") : nullptr;
+    if (required == nullptr) return nullptr;
+    const std::vector<std::string> keys = texts_of(*required);
+    const bool has_all = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
+      return node.find(key) != nullptr;
+    });
+    return has_all ? nullptr : schema.find("else");
+  }
+
   void check_required(const Node& node, const Node& schema, const std::string& field) {
-    if (const Node* required = schema.find("required")) {
+    for (const Node* holder : {&schema, otherwise(node, schema)}) {
+      const Node* required = holder != nullptr ? holder->find("required") : nullptr;
+      if (required == nullptr) continue;
       for (const std::string& key : texts_of(*required)) require(node, schema, field, key);
     }
     if (const Node* dependent = schema.find("dependentRequired")) {
@@ -247,9 +262,11 @@ class Checker {
 
 void collect_unknown(const Node& schema, std::vector<std::string>* unknown) {
   static const std::vector<std::string> kPlain = {
-      "$schema",   "$ref",      "title",    "description", "examples",      "type",
-      "enum",      "pattern",   "required", "oneOf",       "minimum",       "dependentRequired",
-      "minLength", "maxLength", "minItems", "maxItems",    "minProperties", "maxProperties"};
+      "$schema",      "$ref",      "title",    "description", "examples",
+      "type",         "if",        "then",     "else",        "enum",
+      "pattern",      "required",  "oneOf",    "minimum",     "dependentRequired",
+      "minLength",    "maxLength", "minItems", "maxItems",    "minProperties",
+      "maxProperties"};
   for (size_t i = 0; i < schema.keys.size(); ++i) {
     const std::string& key = schema.keys[i].text;
     const Node& value = schema.items[i];

@@ -3,7 +3,8 @@
 // The schema is manifests/schema.json, which editors use as well. These keywords are understood,
 // and a schema with another one is refused: $ref (to #/$defs), type, enum, pattern, required,
 // properties, additionalProperties, propertyNames, dependentRequired, items, oneOf (of schemas that
-// only require a key), anyOf, and the limits min/max of Length, Items, Properties, and minimum.
+// only require a key), anyOf, if with else (which only require keys), and the limits min/max of
+// Length, Items, Properties, and minimum. "then" is for other readers of the schema.
 // Annotations have a use: "title" says what a value is in an error, and "examples" what to write.
 //
 // YAML has no types of its own: every scalar is a text for the schema, because `version: 1.10` is

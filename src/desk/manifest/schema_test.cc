@@ -33,6 +33,23 @@ TEST(Schema, OursIsUnderstood) {
   EXPECT_EQ(unknown_keywords(*other), std::vector<std::string>{"not"});
 }
 
+// The parser merges a family's fields with those of each model, and checks the result. Other
+// readers find the same in the schema.
+TEST(Schema, AModelOfAFamilyHasTheFieldsOfAManifest) {
+  const Node* fields = manifest_schema().find("properties");
+  const Node* member = manifest_schema().find("$defs")->find("member");
+  ASSERT_TRUE(fields != nullptr && member != nullptr);
+  std::vector<std::string> wanted, found;
+  for (const Key& key : fields->keys) {
+    if (key.text != "models") wanted.push_back(key.text + " #/properties/" + key.text);
+  }
+  const Node* own = member->find("properties");
+  for (size_t i = 0; i < own->keys.size(); ++i) {
+    found.push_back(own->keys[i].text + " " + own->items[i].text_of("$ref"));
+  }
+  EXPECT_EQ(found, wanted);
+}
+
 TEST(Schema, FaultsNameFileLineFieldAndRemedy) {
   EXPECT_EQ(fault_with("small", "small"), "none");
   EXPECT_EQ(fault_with("task:", "taks:"),

@@ -1,5 +1,6 @@
 #include "desk/serve/api.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -51,7 +52,7 @@ Answer run(const Route& route, const Context& context) {
 
 // Returns a key that identifies the answer as long as its evaluations stay unchanged, or an empty
 // one if the answer must not be kept.
-std::string key_of(const Route& route, std::string_view target, const Context& context) {
+std::string key_of(const Route& route, const Context& context) {
   if (route.method != "GET" || !route.is_kept) return {};
   // Compiled in, and independent of the query.
   if (route.pattern == "/catalogue" || route.pattern == "/openapi.json") {
@@ -63,7 +64,14 @@ std::string key_of(const Route& route, std::string_view target, const Context& c
     ids.push_back(context.parts[0]);
   }
   if (ids.empty()) return {};
-  std::string key(target);
+  // Parameters that the route does not know do not change its answer.
+  std::string key(route.pattern);
+  for (const std::string& part : context.parts) key += '/' + encode(part);
+  for (const auto& [name, value] : context.request.query) {
+    const bool is_known = std::any_of(route.parameters.begin(), route.parameters.end(),
+                                      [&](const Parameter& one) { return one.name == name; });
+    if (is_known || route.is_open_ended) key += '&' + encode(name) + '=' + encode(value);
+  }
   for (const std::string& id : ids) {
     const std::string version = context.library.version(id);
     if (version.empty()) return {};
@@ -73,6 +81,18 @@ std::string key_of(const Route& route, std::string_view target, const Context& c
 }
 
 }  // namespace
+
+// Counts what a kept answer takes: its body, both copies of its key, and the nodes of both
+// containers.
+size_t AnswerCache::bytes_of(const std::string& key, const Answer& answer) {
+  constexpr size_t kNodes = 384;
+  return kNodes + 2 * key.size() + answer.body.size();
+}
+
+size_t AnswerCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
 
 std::optional<Answer> AnswerCache::find(const std::string& key) {
   const std::lock_guard lock(mutex_);
@@ -103,10 +123,10 @@ void AnswerCache::release(const std::string& key, Answer& answer) {
   if (answer.body.size() > kBytes / 8 || kept_.count(key) != 0) return;
   used_.push_front(key);
   kept_[key] = {answer, used_.begin()};
-  bytes_ += key.size() + answer.body.size();
+  bytes_ += bytes_of(key, answer);
   while (bytes_ > kBytes) {
     const auto oldest = kept_.find(used_.back());
-    bytes_ -= oldest->first.size() + oldest->second.answer.body.size();
+    bytes_ -= bytes_of(oldest->first, oldest->second.answer);
     kept_.erase(oldest);
     used_.pop_back();
   }
@@ -189,7 +209,7 @@ Answer Api::run_bounded(const Route& route, const Context& context) {
   return run(route, context);
 }
 
-Answer Api::answer(const Asked& asked, std::string_view target, const Body* body) {
+Answer Api::answer(const Asked& asked, const Body* body) {
   if (asked.route == nullptr) return asked.refusal;
   const Route& route = *asked.route;
   const std::string_view why_off =
@@ -197,7 +217,7 @@ Answer Api::answer(const Asked& asked, std::string_view target, const Body* body
   if (!why_off.empty()) return refuse(403, std::string(why_off));
   const Context context{services_, services_.library, asked.request, asked.parts, row_limit_, body};
   if (route.at_once > 0) return run_bounded(route, context);
-  return find_or_run(route, context, key_of(route, target, context));
+  return find_or_run(route, context, key_of(route, context));
 }
 
 }  // namespace xsp::serve

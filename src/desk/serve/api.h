@@ -45,13 +45,17 @@ class AnswerCache {
   void wait(const std::string& key, std::chrono::milliseconds most);
   // Ends the claim, and keeps the answer if it is a success.
   void release(const std::string& key, Answer& answer);
+  // Returns the bytes that all kept answers take; at most kBytes.
+  size_t bytes() const;
 
  private:
   struct Kept {
     Answer answer;
     std::list<std::string>::iterator used;
   };
-  std::mutex mutex_;
+  static size_t bytes_of(const std::string& key, const Answer& answer);
+
+  mutable std::mutex mutex_;
   std::set<std::string> claimed_;
   std::condition_variable released_;
   std::map<std::string, Kept> kept_;
@@ -87,10 +91,11 @@ class Api {
   // `target` is a request as it appears in an address: "/api/v1/evaluations/a%2Fb.xsp?run=3".
   static Asked understand(std::string_view method, std::string_view target);
   // `body` is that of a route that takes one.
-  Answer answer(const Asked& asked, std::string_view target, const Body* body = nullptr);
+  Answer answer(const Asked& asked, const Body* body = nullptr);
   // Answers a GET.
-  Answer answer(std::string_view target) { return answer(understand("GET", target), target); }
+  Answer answer(std::string_view target) { return answer(understand("GET", target)); }
   const Services& services() const { return services_; }
+  AnswerCache& cache() { return cache_; }
 
  private:
   Answer find_or_run(const Route& route, const Context& context, const std::string& key);

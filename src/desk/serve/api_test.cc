@@ -101,5 +101,37 @@ TEST(CellTest, WhatIsNoNumberIsNull) {
   EXPECT_EQ(cell_json(int64_t{5}), 5);
 }
 
+TEST_F(AnswerTest, AreKeptOnceWhateverUnknownParametersAreAdded) {
+  write("first");
+  Api api(*library_);
+  const std::string target = "/api/v1/evaluations/one.xsp";
+  const Answer kept = api.answer(target + "?x=1");
+  ASSERT_EQ(kept.status, 200) << kept.body;
+  AnswerCache& cache = api.cache();
+  const size_t bytes = cache.bytes();
+  EXPECT_GT(bytes, kept.body.size());
+  for (const char* more : {"", "?x=2", "?y=a&z=b", "?x=1&x=1"}) api.answer(target + more);
+  EXPECT_EQ(cache.bytes(), bytes);
+  api.answer("/api/v1/compare/facts?e=one.xsp&e=one.xsp&batch=1");
+  const size_t both = cache.bytes();
+  api.answer("/api/v1/compare/facts?e=one.xsp&e=one.xsp&batch=2");
+  EXPECT_GT(cache.bytes(), both) << "a known parameter tells answers apart";
+}
+
+TEST(AnswerCacheTest, CountsKeysAsWellAsBodies) {
+  AnswerCache cache;
+  size_t kept = 0;
+  const auto key_of = [](int number) { return std::string(4000, 'k') + std::to_string(number); };
+  for (int number = 0; number < 20'000; ++number) {
+    Answer answer{200, "{}", {}};
+    ASSERT_TRUE(cache.claim(key_of(number)));
+    cache.release(key_of(number), answer);
+  }
+  for (int number = 0; number < 20'000; ++number) kept += cache.find(key_of(number)).has_value();
+  EXPECT_LE(kept * 2 * 4000, AnswerCache::kBytes);
+  EXPECT_GT(kept, 1000u);
+  EXPECT_LE(cache.bytes(), AnswerCache::kBytes);
+}
+
 }  // namespace
 }  // namespace xsp::serve

@@ -186,6 +186,7 @@ const std::string_view kRowsSchema = R"({
       "type": "array", "items": {"type": ["null", "boolean", "number", "string"]}}},
     "total_rows": {"type": "integer", "minimum": 0},
     "offset": {"type": "integer", "minimum": 0},
+    "next": {"type": "string", "minLength": 1},
     "is_cut": {"type": "boolean"},
     "not_measured": {"type": "string"},
     "doubts": {"type": "array", "items": {"type": "string"}},

@@ -1,6 +1,6 @@
 // The catalogue of many evaluations: its models, frameworks, systems, sweeps, results.
 //
-//   /results?metric=M&model=M[&limit=N&offset=N]      and the other listings of the catalogue
+//   /results?metric=M&model=M[&limit=N&after=CURSOR]      and the other listings of the catalogue
 #include "desk/catalogue/listing.h"
 #include "desk/serve/http/routes.h"
 
@@ -76,16 +76,24 @@ Result<json> get_listing(const Context& context) {
     return not_available(std::string(listing.name) +
                          ": no catalogue is served: start xsp serve with --catalogue");
   }
-  XSP_TRY(const int64_t limit, context.request.integer("limit", kRowsDefault, 0, kRowsMax));
-  XSP_TRY(const int64_t offset, context.request.integer("offset", 0, 0, kOffsetMax));
+  catalogue::ListingPart part;
+  XSP_TRY(part.limit, context.request.integer("limit", kRowsDefault, 0, kRowsMax));
+  XSP_TRY(part.offset, context.request.integer("offset", 0, 0, kOffsetMax));
+  if (const std::string* after = context.request.find("after")) {
+    if (context.request.find("offset") != nullptr) {
+      return usage("offset and after: both are given: give one of them");
+    }
+    if (after->empty()) return usage("after: empty: leave it out for the first rows");
+    part.after = *after;
+  }
   std::vector<std::pair<std::string, std::string>> filters;
   for (const auto& pair : context.request.query) {
-    if (pair.first != "limit" && pair.first != "offset") filters.push_back(pair);
+    const std::string& name = pair.first;
+    if (name != "limit" && name != "offset" && name != "after") filters.push_back(pair);
   }
   return context.services.catalogue->use<json>(
       [&](catalogue::Catalogue& catalogue) -> Result<json> {
-        XSP_TRY(catalogue::ListingPage page,
-                catalogue::list(catalogue, listing, filters, limit, offset));
+        XSP_TRY(catalogue::ListingPage page, catalogue::list(catalogue, listing, filters, part));
         std::vector<analyze::Column> columns;
         for (const catalogue::ListingColumn& column : listing.columns) {
           columns.push_back({std::string(column.name), std::string(column.unit), ""});
@@ -93,7 +101,8 @@ Result<json> get_listing(const Context& context) {
         json answer = rows_json({page.table.columns, {}}, columns, 0);
         answer["rows"] = take_rows(std::move(page.table));
         answer["total_rows"] = page.total;
-        answer["offset"] = offset;
+        answer["offset"] = part.offset;
+        if (!page.next.empty()) answer["next"] = page.next;
         const std::filesystem::path root = root_of(context.library);
         for (size_t i = 0; i < columns.size(); ++i) {
           if (columns[i].name == "file") set_ids(root, catalogue, i, &answer["rows"]);
@@ -116,7 +125,13 @@ const std::vector<Route>& listing_routes() {
                               filter.is_whole ? "integer" : "string"});
       }
       parameters.push_back({"limit", "the most rows: 1,000, and at most 10,000", "integer"});
-      parameters.push_back({"offset", "how many rows are left out before them", "integer"});
+      parameters.push_back(
+          {"after", "the `next` of the answer before: the rows that follow those", "string"});
+      parameters.push_back(
+          {"offset",
+           "how many rows are left out before them, in place of `after`; if others "
+           "insert rows meanwhile, pages overlap or leave gaps",
+           "integer"});
       patterns.push_back("/" + std::string(listing.name));
       all.push_back({.method = "GET",
                      .pattern = patterns.back(),

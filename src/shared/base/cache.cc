@@ -1,5 +1,8 @@
 #include "shared/base/cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <cstdlib>
 
 #include "shared/base/words.h"
@@ -31,6 +34,11 @@ Result<fs::path> make_cache_folder(const std::string& name) {
   if (!error) return folder;
   return failed(folder.string() + ": cannot be made: " + error.message() +
                 ": set XDG_CACHE_HOME to a folder of yours");
+}
+
+void mark_used(const fs::path& file) {
+  const timespec times[] = {{0, UTIME_NOW}, {0, UTIME_OMIT}};
+  ::utimensat(AT_FDCWD, file.c_str(), times, 0);
 }
 
 }  // namespace xsp

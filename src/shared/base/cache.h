@@ -13,6 +13,8 @@ namespace xsp {
 Result<std::filesystem::path> cache_folder();
 // Makes the folder `name` in it, or the folder itself.
 Result<std::filesystem::path> make_cache_folder(const std::string& name = "");
+// Sets the time of a file's last access to now, so that it is not taken for one that nobody uses.
+void mark_used(const std::filesystem::path& file);
 
 }  // namespace xsp
 

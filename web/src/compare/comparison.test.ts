@@ -91,6 +91,20 @@ describe('modelRows', () => {
   });
 });
 
+describe('modelRows of watched programs', () => {
+  it('say that the step is compared', () => {
+    const [row] = modelRows(
+      comparison(
+        'model',
+        ['batch', 'unit_a', 'latency_a_ns', 'unit_b', 'latency_b_ns'],
+        [1, 'step', 51e6, 'inference', 7e6],
+      ),
+    );
+    expect(row?.sides.map((side) => side?.isStep)).toEqual([true, false]);
+    expect(row?.sides[0]?.throughput).toBeNull();
+  });
+});
+
 describe('facts', () => {
   it('name an evaluation by its model, framework and device', () => {
     const all = facts(

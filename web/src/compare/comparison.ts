@@ -55,6 +55,7 @@ const lower = (evaluation: number) => letterOf(evaluation).toLowerCase();
 // ---- model ----------------------------------------------------------------------------------------
 
 export interface ModelSide {
+  isStep: boolean; // a step of the program is compared, not an inference
   iterations: number;
   blocks: number | null;
   latency: number; // ns
@@ -62,7 +63,7 @@ export interface ModelSide {
   low: number | null; // 95 % interval of the median
   high: number | null;
   p99: number | null;
-  throughput: number; // inputs per second
+  throughput: number | null; // inputs per second; null: not known
 }
 
 export interface Verdict {
@@ -87,6 +88,7 @@ export function modelRows(comparison: Comparison): ModelRow[] {
       const latency = of('latency');
       if (latency === null) return null;
       return {
+        isStep: reader.text(row, `unit_${lower(e)}`) === 'step',
         iterations: reader.number(row, `iterations_${lower(e)}`) ?? 0,
         blocks: reader.number(row, `blocks_${lower(e)}`),
         latency,
@@ -94,7 +96,7 @@ export function modelRows(comparison: Comparison): ModelRow[] {
         low: of('low'),
         high: of('high'),
         p99: of('p99'),
-        throughput: of('throughput', 'per_s') ?? 0,
+        throughput: of('throughput', 'per_s'),
       };
     });
     const verdicts = comparison.evaluations.map((_, e): Verdict | null => {

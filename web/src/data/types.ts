@@ -99,6 +99,7 @@ export interface Listing {
   columns: { name: string; unit: string }[];
   rows: Cell[][];
   total_rows: number;
+  next?: string; // the cursor of the rows that follow; absent: there are none
 }
 
 // A model that may answer an upload.

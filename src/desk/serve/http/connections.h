@@ -17,6 +17,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
@@ -102,6 +103,7 @@ class Connections {
   void say(Connection& one, std::string answer);
   void expire(Connection& one);
   void bound_untaken();
+  void give_memory_back();
   Clock::time_point time_for(size_t bytes) const;
 
   Limits limits_;
@@ -109,7 +111,8 @@ class Connections {
   std::list<Connection> all_;  // run()'s thread owns these, except those in state working
   int wake_ = -1;              // an eventfd: an answer is ready, or run() must stop
   std::atomic<bool> is_stopping_{false};
-  std::mutex mutex_;  // guards the following members
+  std::atomic<int64_t> given_back_{0};  // when memory was given back, in the clock's ticks
+  std::mutex mutex_;                    // guards the following members
   std::condition_variable waiting_;
   std::deque<Connection*> queue_;
   std::vector<Connection*> done_;

@@ -63,6 +63,33 @@ TEST_F(ServerTest, RefusesWhatLeadsOutOfTheFolder) {
   fs::remove(outside);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // these keep memory of their own
+// Returns the KiB of this process's own memory.
+int64_t own_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t kib = 0;
+    if (word == "RssAnon:" && status >> kib) return kib;
+  }
+  ADD_FAILURE() << "not known";
+  return 0;
+}
+
+// Each of the server's threads keeps the stack that its longest request needed.
+TEST_F(ServerTest, LongAddressesCostNoStack) {
+  start();
+  const std::string target = "/api/v1/evaluations/" + std::string(7000, 'a');
+  const auto ask = [&] {
+    for (int i = 0; i < 150; ++i) EXPECT_EQ(status_of(get(target)), 404);
+  };
+  for (int i = 0; i < 150; ++i) get("/api/v1/evaluations/a");
+  const int64_t before = own_kib();
+  ask();
+  EXPECT_LT(own_kib() - before, 12 << 10) << "2 MiB for each of 32 threads";
+}
+#endif
+
 TEST_F(ServerTest, OutlivesWhatIsNoRequest) {
   start();
   const std::string longest(1 << 20, 'a');

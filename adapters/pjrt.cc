@@ -144,7 +144,9 @@ void record_layers(xsp_model* model, const xsp_open_options& options) {
   if (xsp::pjrt::has_ranges() && !wants_device_times(options)) {
     model->from_ranges = true;
   } else if (chosen.profiler == nullptr) {
-    return xsp::note(model->host, not_measured + whose + "has no profiler");
+    return xsp::note(model->host, not_measured + whose +
+                                      "has no profiler: xsp run of a program in JAX has "
+                                      "them");
   } else if ((options.levels & kDevice) != 0) {
     return xsp::note(model->host, not_measured +
                                       " together with kernels: XLA's profiler and xsp's need "

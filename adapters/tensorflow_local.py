@@ -112,12 +112,23 @@ def concrete(tf, model, specs, inputs, spec):
         raise Failure(f"{spec}: cannot be made a graph: {local.first_line(error)}") from error
 
 
+def keep_log(folder):
+    """Lets what TensorFlow's libraries print go to a file: some of it comes before any variable silences it.
+    What Python prints is still seen.
+    """
+    sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)
+    log = os.open(os.path.join(folder, "tensorflow.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(log, 2)
+    os.close(log)
+
+
 def export(spec, folder):
     path, function = spec.rsplit(":", 1)
     local.require_mine(path, __file__)
     place = folder_of_tensorflow()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # exporting needs none
+    keep_log(folder)
     import tensorflow as tf
     model, inputs = local.split_made(local.loaded(path, function))
     if not callable(model) or isinstance(model, type):

@@ -160,7 +160,11 @@ def shape_of(tensor, batch):
 def traced(torch, module, inputs):
     """Returns the module's trace, and the size of the batch, if another size works as well."""
     with torch.no_grad():
-        module = module.eval()
+        try:
+            module = module.eval()
+        except NotImplementedError:  # a program of torch.export is as it was exported
+            pass
+        module(*inputs)  # lazy modules get their parameters at the first call
         trace = torch.jit.trace(module, inputs, check_trace=False)
         sizes = {tensor.shape[0] for tensor in inputs if tensor.dim() > 0}
         if len(sizes) != 1:

@@ -57,7 +57,7 @@ def packages_of(arguments, scratch):
 def packages(arguments):
     with tempfile.TemporaryDirectory() as scratch:
         folder = packages_of(arguments, scratch)
-        said = subprocess.run([ROOT / "tests/integration/debian.sh", BUILD, ROOT, folder], check=True,
+        said = subprocess.run([ROOT / "tests/integration/debian.sh", folder], check=True,
                               stdout=subprocess.PIPE, text=True).stdout
     print(said, end="")
     line = re.compile(r"(\w+) (\w+): (\d+) bytes, ([\d.]+) s installed, ([\d.]+) s to the answer, "

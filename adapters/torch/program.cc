@@ -208,16 +208,18 @@ std::string missing_operator(const std::string& what) {
 }
 
 std::string foreign_archive(const std::string& what) {
-  constexpr const char* kRemedy =
-      ": write a function that returns the module and example inputs, and profile it: xsp profile "
-      "FILE.py:FUNCTION";
+  const std::string remedy = " and example inputs, and profile it: xsp profile FILE.py:FUNCTION";
   const auto says = [&what](const char* text) { return what.find(text) != std::string::npos; };
   if (says("constants.pkl")) {
-    return std::string("a module or weights that torch.save pickled, which only Python reads") +
-           kRemedy;
+    return "a module or weights that torch.save pickled, which only Python reads: write a function "
+           "that returns the module" +
+           remedy;
   }
-  if (says("generated cpp file or so file")) {
-    return std::string("a program of torch.export, and no package of AOTInductor") + kRemedy;
+  // The texts of torch up to 2.11, and of 2.15.
+  if (says("generated cpp file or so file") || says("Failed to find wrapper metadata")) {
+    return "a program of torch.export, and no package of AOTInductor: write a function that "
+           "returns torch.export.load(FILE).module()" +
+           remedy;
   }
   return "";
 }

@@ -2,11 +2,11 @@
 # Tests the packages of tools/package.sh where nothing is installed: in an empty Debian 12 and 13, without a network, as
 # a user does: install, `xsp profile` of a model of the zoo, `xsp doctor`.
 #
-#   tests/integration/debian.sh BUILD-DIR SOURCE-DIR [FOLDER]   tests; prints the seconds and bytes to the first answer
-#   tests/integration/debian.sh --fetch [RELEASE...]            makes the empty systems, with debootstrap and a network
+#   tests/integration/debian.sh PACKAGES               tests; prints the seconds and bytes to the first answer
+#   tests/integration/debian.sh --fetch [RELEASE...]   makes the empty systems, with debootstrap and a network
 #
-# The systems are in ~/.cache/xsp/userlands. FOLDER has packages that are made already. It needs root, for chroot. What
-# is missing is said after "skipped:", with exit status 77.
+# The systems are in ~/.cache/xsp/userlands. PACKAGES is a folder that tools/package.sh filled. It needs root, for
+# chroot. What is missing is said after "skipped:", with exit status 77.
 set -euo pipefail
 userlands="${XDG_CACHE_HOME:-$HOME/.cache}/xsp/userlands"
 skip() { echo "skipped: $1"; exit 77; }
@@ -32,15 +32,13 @@ if [ "${1:-}" = --fetch ]; then
   exit 0
 fi
 
-build=$(cd "$1" && pwd) source=$(cd "$2" && pwd)
+packages=$(cd "$1" && pwd)
 releases=()
 for release in bookworm trixie; do [ ! -e "$userlands/$release/.complete" ] || releases+=("$release"); done
 [ ${#releases[@]} -gt 0 ] || skip "no empty system in $userlands: tests/integration/debian.sh --fetch makes them"
 scratch=$(mktemp -d)
 mkdir "$scratch/layer"
 trap 'rm -rf "$scratch"' EXIT
-packages=${3:-$scratch/packages}
-[ -n "${3:-}" ] || TMPDIR="$scratch" "$source/tools/package.sh" "$build" "$packages" >/dev/null
 
 # Runs in the empty system: installs one package, and asks for the first answer.
 cat >"$scratch/user.sh" <<'USER'

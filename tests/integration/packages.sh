@@ -2,20 +2,28 @@
 # Tests that the packages of tools/package.sh, unpacked anywhere, measure a model without the tree that they come from,
 # and need no library beyond those of the C and C++ languages.
 #
-#   tests/integration/packages.sh BUILD-DIR SOURCE-DIR
+#   tests/integration/packages.sh --make BUILD-DIR SOURCE-DIR PACKAGES   makes them, once for all tests of packages
+#   tests/integration/packages.sh SOURCE-DIR PACKAGES                    tests them
 set -euo pipefail
-build=$(cd "$1" && pwd) source=$(cd "$2" && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 fail() { echo "packages: $1" >&2; exit 1; }
 
-TMPDIR="$scratch" "$source/tools/package.sh" "$build" "$scratch/packages" >"$scratch/sizes" || fail "they cannot be made"
-[ "$(wc -l <"$scratch/sizes")" = 3 ] || fail "there are not three: $(cat "$scratch/sizes")"
+if [ "$1" = --make ]; then
+  build=$(cd "$2" && pwd) source=$(cd "$3" && pwd) packages=$4
+  rm -rf "$packages"
+  "$source/tools/package.sh" "$build" "$packages" >"$build/packages.sizes" || fail "they cannot be made"
+  mv "$build/packages.sizes" "$packages/sizes"
+  [ "$(wc -l <"$packages/sizes")" = 3 ] || fail "there are not three: $(cat "$packages/sizes")"
+  exit 0
+fi
+
+source=$(cd "$1" && pwd) packages=$(cd "$2" && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/tarball" "$scratch/debian"
-tar -xzf "$scratch"/packages/*.tar.gz -C "$scratch/tarball"
-dpkg-deb -x "$scratch"/packages/*.deb "$scratch/debian"
+tar -xzf "$packages"/*.tar.gz -C "$scratch/tarball"
+dpkg-deb -x "$packages"/*.deb "$scratch/debian"
 /usr/bin/python3 -m venv --without-pip "$scratch/wheel"
-PIP_NO_INDEX=1 python3 -m pip --python "$scratch/wheel/bin/python" install --quiet --no-deps "$scratch"/packages/*.whl
+PIP_NO_INDEX=1 python3 -m pip --python "$scratch/wheel/bin/python" install --quiet --no-deps "$packages"/*.whl
 programs=("$scratch"/tarball/xsp-*/bin/xsp "$scratch/debian/usr/bin/xsp" "$scratch/wheel/bin/xsp")
 
 cd "$scratch"
@@ -34,4 +42,4 @@ language='lib(c|m|gcc_s|stdc\+\+|dl|pthread)\.so|ld-linux|libxsp|libduckdb|libfm
 find tarball -type f \( -path '*/bin/xsp*' -o -name 'libxsp*.so' -o -path '*/adapters/*.so' \) -exec objdump -p {} + >linked
 needed=$(awk '/NEEDED/{print $2}' linked | sort -u | grep -vE "^($language)" || true)
 [ -z "$needed" ] || fail "they need $needed"
-echo "the packages work: $(paste -sd' ' sizes)"
+echo "the packages work: $(paste -sd' ' "$packages/sizes")"

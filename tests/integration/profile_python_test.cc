@@ -21,6 +21,12 @@ class ProfilePythonTest : public XspTest {
                "def build():\n"
                "    net = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.ReLU())\n"
                "    return net, torch.full((3, 6), 0.5)\n"
+               "def lazy():\n"
+               "    return torch.nn.LazyLinear(8), torch.ones(3, 6)\n"
+               "def exported():\n"
+               "    class Exported(torch.nn.Linear):\n"
+               "        def eval(self): raise NotImplementedError\n"
+               "    return Exported(6, 8), torch.ones(3, 6)\n"
                "def number():\n"
                "    return 3\n"
                "def bare():\n"
@@ -46,6 +52,15 @@ TEST_F(ProfilePythonTest, AFunctionsModuleIsMeasuredOnItsExampleInputs) {
   EXPECT_NE(finished.out.find("float32[3,6] (of"), std::string::npos) << finished.out;
 }
 
+// A lazy module gets its parameters at its first call; modules of torch.export have no eval().
+TEST_F(ProfilePythonTest, LazyAndExportedModulesAreMeasured) {
+  for (const char* model : {"net.py:lazy", "net.py:exported"}) {
+    const Finished finished = profile(model);
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(scalar("net.xsp", "SELECT min(batch) FROM run"), 3) << model;
+  }
+}
+
 TEST_F(ProfilePythonTest, ItsBatchMayBeAnother) {
   ASSERT_EQ(profile("net.py:build", {"--batch", "1,2"}).status, 0);
   EXPECT_EQ(scalar("net.xsp",
@@ -56,7 +71,8 @@ TEST_F(ProfilePythonTest, ItsBatchMayBeAnother) {
 
 TEST_F(ProfilePythonTest, AMistakeIsOneLineThatSaysWhatToDo) {
   for (const auto& [model, said] : std::map<std::string, std::string>{
-           {"net.py:nothing", "has no function nothing: name one of build, number, bare"},
+           {"net.py:nothing",
+            "has no function nothing: name one of build, lazy, exported, number, bare"},
            {"net.py:number", "returns int, no torch.nn.Module"},
            {"net.py:bare", "return the module and a tuple of tensors"},
            {"torchvision/none", "torchvision"}}) {
@@ -121,7 +137,9 @@ TEST_F(ProfileFunctionTest, AFunctionOfTensorFlowOrKerasIsMeasured) {
            {"net.py:number", "returns int: return a Keras model or a tf.function"},
            {"net.py:bare", "returns no example inputs"}}) {
     const Finished wrong = profile(model, tensorflow);
-    EXPECT_EQ(error_lines(wrong), 1) << wrong.err;
+    // Nothing that TensorFlow logs is printed with it.
+    EXPECT_EQ(wrong.err.rfind("error: net.py:", 0), 0u) << wrong.err;
+    EXPECT_EQ(std::count(wrong.err.begin(), wrong.err.end(), '\n'), 1) << wrong.err;
     EXPECT_NE(wrong.err.find(said), std::string::npos) << wrong.err;
   }
 }
@@ -144,6 +162,9 @@ TEST_F(ProfileFunctionTest, AFunctionOfJaxIsMeasured) {
   EXPECT_EQ(scalar("net.xsp", "SELECT value FROM evaluation WHERE key = 'framework'"), "pjrt");
   EXPECT_NE(finished.out.find("float32[3,6] (of"), std::string::npos) << finished.out;
   EXPECT_NE(finished.out.find("an inference takes"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.err.find("has no profiler: xsp run of a program in JAX has them"),
+            std::string::npos)
+      << finished.err;
   const Finished wrong = profile("net.py:bare", jax);
   EXPECT_EQ(error_lines(wrong), 1) << wrong.err;
   EXPECT_NE(wrong.err.find("returns no example inputs: return a JAX function"), std::string::npos)

@@ -1,24 +1,19 @@
 #!/usr/bin/env bash
-# Tests that the wheel is built without a network, installs into a fresh virtual environment, and works there: it
-# records a block of a program, and answers questions about it.
+# Tests that the wheel of tools/package.sh, which is built without a network, installs into a fresh virtual environment,
+# and works there: it records a block of a program, and answers questions about it.
 #
-#   tests/integration/wheel.sh BUILD-DIR SOURCE-DIR
+#   tests/integration/wheel.sh PACKAGES     the folder that packages.sh --make filled
 set -euo pipefail
-build=$1 source=$2
+packages=$(cd "$1" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() { echo "wheel: $1" >&2; exit 1; }
 export PIP_NO_INDEX=1 PIP_DISABLE_PIP_VERSION_CHECK=1 TMPDIR="$scratch"
 
-cmake --install "$build" --prefix "$scratch/tree" >/dev/null
-cp -r "$source/python" "$scratch/python"
 cd "$scratch"
-python3 -m pip wheel --quiet --no-deps ./python -C "tree=$scratch/tree" -w wheels || fail "it cannot be built"
-rm -rf tree python
 # The system's Python may have torch.
 /usr/bin/python3 -m venv --without-pip --system-site-packages venv || fail "there is no virtual environment"
-python3 -m pip --python venv/bin/python install --quiet --no-deps wheels/*.whl || fail "it cannot be installed"
-rm -rf wheels
+python3 -m pip --python venv/bin/python install --quiet --no-deps "$packages"/*.whl || fail "it cannot be installed"
 venv/bin/xsp --version >/dev/null || fail "its command xsp does not run"
 
 cat >program.py <<'PROGRAM'

@@ -12,6 +12,7 @@
 // The coverage of the intervals (5) is tested in statistics/typical_test.cc.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -379,23 +380,29 @@ class Numbers : Answers {
 
   // Returns whether a cell, or a line above the table, has the doubt.
   bool says(const analyze::Analysis& analysis, int64_t batch, const std::string& doubt) {
+    const std::vector<std::string>& all = texts(analysis, batch);
+    return std::any_of(all.begin(), all.end(), [&](const std::string& one) {
+      return one.find(doubt) != std::string::npos;
+    });
+  }
+
+  // Returns the lines above the table, and its cells. An analysis is asked once for all doubts.
+  const std::vector<std::string>& texts(const analyze::Analysis& analysis, int64_t batch) {
+    const auto [known, is_new] = texts_.try_emplace({analysis.name, batch});
+    std::vector<std::string>& all = known->second;
+    const auto& found = rows(analysis.name, batch);
+    if (!is_new || !found) return all;
     analyze::Parameters parameters;
     for (const analyze::Param& param : analysis.params) {
       if (param.name == "batch") parameters["batch"] = std::to_string(batch);
     }
-    const Result<Table> table = analyze::run(database_, analysis, parameters);
-    if (!table.ok()) return false;
-    const auto lines = analyze::doubts(database_, analysis, parameters, *table);
+    const auto lines = analyze::doubts(database_, analysis, parameters, found->table());
     EXPECT_TRUE(lines.ok());
-    for (const std::string& line : *lines) {
-      if (line.find(doubt) != std::string::npos) return true;
+    if (lines.ok()) all = *lines;
+    for (const auto& row : found->table().rows) {
+      for (const Value& cell : row) all.push_back(text(cell));
     }
-    for (const auto& row : table->rows) {
-      for (const Value& cell : row) {
-        if (text(cell).find(doubt) != std::string::npos) return true;
-      }
-    }
-    return false;
+    return all;
   }
 
   void comparison_has_the_same(int64_t batch) {
@@ -433,6 +440,7 @@ class Numbers : Answers {
   }
 
   std::vector<int64_t> batches_;
+  std::map<std::pair<std::string, int64_t>, std::vector<std::string>> texts_;
 };
 
 std::string read_file(const fs::path& path) {

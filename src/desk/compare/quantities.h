@@ -38,6 +38,7 @@ class Rows {
  public:
   Rows(Table table, int64_t batch) : table_(std::move(table)), batch_(std::to_string(batch)) {}
 
+  const Table& table() const { return table_; }
   std::optional<size_t> column(const std::string& name) const {
     for (size_t i = 0; i < table_.columns.size(); ++i) {
       if (table_.columns[i].name == name) return i;

@@ -43,7 +43,8 @@ std::string base64(std::string_view bytes) {
 Result<std::string> gzip(const std::string& text) {
   z_stream stream{};
   constexpr int kGzip = 15 + 16;  // the largest window, and gzip's header
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     return failed("report: zlib could not start: is memory short?");
   }
   std::string bytes(deflateBound(&stream, text.size()), '\0');

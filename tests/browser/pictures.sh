@@ -23,23 +23,23 @@ done
 ./served.sh "$samples" node node_modules/@playwright/test/cli.js test --config drive.config.ts pictures.drive.ts \
   --grep-invert history
 
-# Eight commits of a repository with one model, each measured once it is made. The fifth raises the resolution of the
-# images from 192 to 224 pixels a side, and the seventh takes that back; the others leave the model as it is.
+# Five commits of a repository with one model, each measured once it is made. The third doubles the width of the model's
+# layers, and the fifth takes that back; the others leave the model as it is.
 history="$root/build/browser/history"
-if [ ! -e "$history/8.xsp" ]; then
+if [ ! -e "$history/5.xsp" ]; then
   rm -rf "$history" && mkdir -p "$history/net"
   git -C "$history/net" init --quiet
-  for commit in {1..8}; do
-    size=192
-    case $commit in 5 | 6) size=224 ;; esac
+  for commit in {1..5}; do
+    width=0.5
+    case $commit in 3 | 4) width=1.0 ;; esac
     (
       cd "$history/net"
-      "$root/build/release/bin/xsp" models build mobilenet_v1_0.5_$size --force -o net.onnx
+      "$root/build/release/bin/xsp" models build mobilenet_v1_${width}_192 --force -o net.onnx
       echo "$commit" >number
       git add . && git -c user.name=xsp -c user.email=xsp@localhost commit --quiet -m "commit $commit"
     )
-    "$root/build/release/bin/xsp" profile "$history/net/net.onnx" --levels model --batch 1 --max-time 30 \
-      --tag "commit=$(git -C "$history/net" rev-parse HEAD)" -o "$history/$commit.xsp"
+    "$root/build/release/bin/xsp" profile "$history/net/net.onnx" --levels model --batch 1 --threads 1 --no-peaks \
+      --max-time 10 --tag "commit=$(git -C "$history/net" rev-parse HEAD)" -o "$history/$commit.xsp"
   done
 fi
 ./served.sh "$history" node node_modules/@playwright/test/cli.js test --config drive.config.ts pictures.drive.ts \

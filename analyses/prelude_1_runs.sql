@@ -332,7 +332,7 @@ CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
 -- The reasons why the numbers of a level at a batch size are doubtful. `kind` is unsettled; distorted: recording the
 -- level lengthened an inference, or a step, by more than half; disturbed: recording seems to shorten it, which is
 -- impossible, or other programs used much of the processors or of the GPU; combined: the level has no run of its own.
-CREATE OR REPLACE TEMP VIEW level_doubt AS
+CREATE OR REPLACE TEMP TABLE level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
     unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt
   FROM source_run s JOIN run_latency l USING (run_id) JOIN run USING (run_id)

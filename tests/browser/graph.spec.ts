@@ -162,6 +162,31 @@ test('a saved picture has all nodes, and their texts', async ({ page }) => {
   await expect.poll(() => nodes(page).count()).toBe(inView);
 });
 
+test('a saved picture has the frames of the modules', async ({ page }) => {
+  await page.setViewportSize({ width: 1400, height: 900 });
+  await open(page, GPU, '&open=layer1');
+  await expect(nodes(page).first()).toBeVisible({ timeout: 45_000 });
+  await settled(page);
+  const names = graph(page).getByRole('button', { name: /^− / });
+  await expect(names.first()).toBeVisible();
+  const count = await names.count();
+  await page.getByRole('figure').getByText('Save', { exact: true }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('figure').getByRole('button', { name: 'SVG', exact: true }).click(),
+  ]);
+  const svg = readFileSync(await download.path(), 'utf8');
+  const number = (box: string, name: string) =>
+    Number(new RegExp(` ${name}="([\\d.]+)"`).exec(box)?.[1]);
+  const dashed = [...svg.matchAll(/<rect[^>]*stroke-dasharray="\d[^>]*>/g)].map((one) => one[0]);
+  expect(dashed.length).toBe(count);
+  // A frame is around nodes, which are boxes of their own.
+  for (const frame of dashed) {
+    expect(number(frame, 'width')).toBeGreaterThan(100);
+    expect(number(frame, 'height')).toBeGreaterThan(100);
+  }
+});
+
 test('a report has the graph, too', async ({ page }) => {
   await page.goto(report.open(`#/analysis/layer_graph${query(report.ids.cpu)}`));
   await expect(nodes(page).first()).toBeVisible();

@@ -32,7 +32,8 @@ for (const place of [live, report]) {
     const stage = page.locator('canvas[data-loading="0"]');
     await expect(stage).toBeVisible({ timeout: 45_000 });
     const before = await stage.screenshot();
-    await page.getByRole('button', { name: 'critical path' }).click();
+    const tools = page.getByRole('toolbar', { name: 'Timeline' });
+    await tools.getByRole('button', { name: 'critical path' }).click();
     await expect(page).toHaveURL(/path=1/);
     const panel = page.getByRole('region', { name: 'Critical path' });
     await expect(panel).toContainText(/the median inference takes: [\d.]+ ms in \d+ links/);

@@ -125,3 +125,11 @@ test('critical_path', async ({ page }) => {
   await expect(page.getByRole('region', { name: 'Critical path' })).toContainText('links');
   await take(page, 'critical_path', 900);
 });
+
+test('history', async ({ page }) => {
+  await open(page, '#/home?show=history');
+  await settled(page);
+  const figure = page.getByRole('figure');
+  await expect(figure.locator('[data-verdict=bad]').first()).toBeVisible({ timeout: 60_000 });
+  await take(page, 'history', 620);
+});

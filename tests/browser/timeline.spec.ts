@@ -254,3 +254,34 @@ test('a double click opens a layer, and says nothing on the console', async ({ p
   await expect(page).toHaveURL(new RegExp((name ?? '').split('?')[0]?.slice(2) ?? '-'));
   await expect(page.getByRole('region', { name: 'Share' })).toBeVisible();
 });
+
+for (const width of [1280, 1400, 1920]) {
+  test(`the tools are one line at ${width} pixels, also with a search`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto(live.open(`#/timeline${query(live.ids.gpu)}`));
+    await isLoaded(page);
+    const tools = page.getByRole('toolbar', { name: 'Timeline' });
+    const lines = async () => {
+      const boxes = await Promise.all(
+        (await tools.locator('button, input').all()).map((one) => one.boundingBox()),
+      );
+      return new Set(boxes.map((one) => Math.round(((one?.y ?? 0) + (one?.height ?? 0) / 2) / 8)));
+    };
+    expect((await lines()).size).toBe(1);
+    await tools.getByRole('searchbox').fill('layer1');
+    await tools.getByRole('button', { name: 'Next match' }).click();
+    await expect(tools.getByText(/^[\d,]+ of [\d,]+$/)).toBeVisible();
+    expect((await lines()).size).toBe(1);
+  });
+}
+
+test('a phone has all tools, none outside of the window', async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(live.open(`#/timeline${query(live.ids.gpu)}`));
+  await isLoaded(page);
+  const tools = page.getByRole('toolbar', { name: 'Timeline' });
+  for (const one of await tools.locator('button, input').all()) {
+    const box = await one.boundingBox();
+    expect(box && box.x >= 0 && box.x + box.width <= 390).toBe(true);
+  }
+});

@@ -119,6 +119,18 @@ Status load(Database& database, const std::set<size_t>& places) {
 }
 
 constexpr std::string_view kAskedFor = "asked_for";
+constexpr std::string_view kSubject = "asked_for: ";
+
+std::string subject_of(const AskedFor& asked) {
+  const auto* batch = std::get_if<int64_t>(&asked.batch);
+  return std::string(kSubject) + (batch == nullptr ? "any" : std::to_string(*batch)) + " " +
+         std::to_string(asked.periods) + " " + asked.peaks;
+}
+
+void forget_subject(Database& database) {
+  std::erase_if(database.loaded(),
+                [](const std::string& name) { return name.starts_with(kSubject); });
+}
 
 // Returns the names of the definitions that build on `asked_for`.
 const std::vector<std::string>& built_on_asked_for() {
@@ -141,21 +153,20 @@ const std::vector<std::string>& built_on_asked_for() {
 }  // namespace
 
 Status ask_for(Database& database, const AskedFor& asked) {
+  // The subject is known by a name of its own among those that are loaded.
+  const std::string subject = subject_of(asked);
+  std::set<std::string>& loaded = database.loaded();
+  if (loaded.count(subject) != 0 && loaded.count(std::string(kAskedFor)) != 0) return Ok{};
   const std::map<std::string, store::Value> values = {
       {"batch", asked.batch}, {"peaks", asked.peaks}, {"periods", asked.periods}};
   const std::string row =
       "SELECT CAST($batch AS INTEGER) AS batch, $peaks AS peaks, "
       "CAST($periods AS INTEGER) AS periods";
-  std::set<std::string>& loaded = database.loaded();
-  if (loaded.count(std::string(kAskedFor)) != 0) {
-    XSP_TRY(const store::Table same,
-            database.query("SELECT count(*) FROM (FROM asked_for INTERSECT " + row + ")", values));
-    if (std::get<int64_t>(same.rows[0][0]) == 1) return Ok{};
-  }
   XSP_TRY(const store::Table made,
           database.query("CREATE OR REPLACE TEMP TABLE asked_for AS " + row, values));
   (void)made;
-  loaded.insert(std::string(kAskedFor));
+  forget_subject(database);
+  loaded.insert({std::string(kAskedFor), subject});
   for (const std::string& name : built_on_asked_for()) loaded.erase(name);
   return Ok{};
 }
@@ -168,6 +179,7 @@ Status load_prelude_for(Database& database, std::string_view sql) {
 
 void forget_prelude(Database& database) {
   if (database.reads_only()) return;
+  forget_subject(database);
   for (const Definition& one : all_definitions()) {
     if (one.is_table) database.loaded().erase(one.name);
   }

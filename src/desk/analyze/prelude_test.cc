@@ -259,5 +259,22 @@ TEST(PreludeOfAQuery, TablesOfABatchSizeAreMadeAnewForAnother) {
   EXPECT_EQ(batches(), 1);
 }
 
+TEST(PreludeOfAQuery, IsAboutWhatWasAskedForAlsoAfterAChange) {
+  Result<Database> database = Database::in_memory();
+  ASSERT_TRUE(database.ok());
+  const auto asked_batch = [&] {
+    const auto table = query_with_prelude(*database, "SELECT CAST(asked_batch() AS BIGINT)");
+    EXPECT_TRUE(table.ok()) << table.error().text;
+    return table.ok() ? number(table->rows[0][0]) : -1;
+  };
+  ASSERT_TRUE(ask_for(*database, {.batch = 4}).ok());
+  EXPECT_EQ(asked_batch(), 4);
+  // A change drops the tables, with the one that says what was asked for.
+  forget_prelude(*database);
+  ASSERT_TRUE(query_with_prelude(*database, "SELECT asked_batch()").ok());
+  ASSERT_TRUE(ask_for(*database, {.batch = 4}).ok());
+  EXPECT_EQ(asked_batch(), 4);
+}
+
 }  // namespace
 }  // namespace xsp::analyze

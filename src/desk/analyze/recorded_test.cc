@@ -133,6 +133,36 @@ TEST(RecordedSums, OfAllBatchSizesDoNotDependOnTheOneAskedBefore) {
   EXPECT_GT(compared, 3u);
 }
 
+// A session keeps what it found out about a need.
+TEST(RecordedSums, OfOneSessionAreThoseOfASessionForEach) {
+  Result<store::Database> used = recorded();
+  ASSERT_TRUE(used.ok()) << used.error().text;
+  for (const char* batch : {"", "4", "1", "2"}) {
+    for (const char* name : {"layer_latency", "kernels_by_name", "energy", "device_state"}) {
+      const Result<const Analysis*> analysis = find(name);
+      ASSERT_TRUE(analysis.ok()) << analysis.error().text;
+      const bool takes_batch = std::any_of((*analysis)->params.begin(), (*analysis)->params.end(),
+                                           [](const Param& one) { return one.name == "batch"; });
+      Parameters parameters;
+      if (takes_batch && *batch != '\0') parameters["batch"] = batch;
+      Result<store::Database> fresh = recorded();
+      ASSERT_TRUE(fresh.ok());
+      const Result<store::Table> again = run(*used, **analysis, parameters);
+      const Result<store::Table> alone = run(*fresh, **analysis, parameters);
+      ASSERT_EQ(again.ok(), alone.ok()) << name << " " << batch;
+      if (alone.ok()) {
+        EXPECT_EQ(again->rows, alone->rows) << name << " " << batch;
+        const auto said = doubts(*used, **analysis, parameters, *again);
+        const auto said_alone = doubts(*fresh, **analysis, parameters, *alone);
+        ASSERT_TRUE(said.ok() && said_alone.ok());
+        EXPECT_EQ(*said, *said_alone) << name << " " << batch;
+      } else {
+        EXPECT_EQ(again.error().text, alone.error().text) << name << " " << batch;
+      }
+    }
+  }
+}
+
 TEST(RecordedInvariants, Hold) {
   Result<store::Database> database = recorded();
   ASSERT_TRUE(database.ok()) << database.error().text;

@@ -83,13 +83,26 @@ bool is_level(const std::string& need) {
   return std::count(level_names().begin(), level_names().end(), need) != 0;
 }
 
+// Returns the rows of `sql`, which depend on the database alone. A session whose database cannot
+// change keeps them as a table of that name, because planning takes longer than most analyses.
+Result<Table> query_once(Database& database, const std::string& name, const std::string& sql) {
+  if (!database.reads_only()) return query_with_prelude(database, sql);
+  if (database.loaded().count(name) == 0) {
+    XSP_TRY(const Table made,
+            query_with_prelude(database, "CREATE OR REPLACE TEMP TABLE " + name + " AS " + sql));
+    (void)made;
+    database.loaded().insert(name);
+  }
+  return database.query("FROM " + name);
+}
+
 // Returns why a level, or another need, has no numbers, or nothing if it has. Each need has its own
 // macro, because planning a macro that covers all takes longer than most analyses.
 Result<std::optional<std::string>> why_not_measured(Database& database, const std::string& need) {
   XSP_TRY(const Table table,
-          is_level(need)
-              ? query_with_prelude(database, "SELECT why_no_level($need)", {{"need", need}})
-              : query_with_prelude(database, "SELECT why_no_" + need + "()"));
+          query_once(database, "kept_why_no_" + need,
+                     is_level(need) ? "SELECT why_no_level('" + need + "') AS why"
+                                    : "SELECT why_no_" + need + "() AS why"));
   if (table.rows.empty() || std::holds_alternative<std::monostate>(table.rows[0][0])) {
     return std::optional<std::string>();
   }
@@ -107,8 +120,9 @@ Status check_needs(Database& database, const Analysis& analysis) {
 // Returns the batch sizes at which a need was measured, in their order; none if it has no batch
 // size.
 Result<Table> batches_of(Database& database, const std::string& need) {
-  return query_with_prelude(database, "SELECT CAST(batch AS BIGINT) FROM measured_batches($need)",
-                            {{"need", need}});
+  return query_once(
+      database, "kept_batches_of_" + need,
+      "SELECT CAST(batch AS BIGINT) AS batch FROM measured_batches('" + need + "') ORDER BY batch");
 }
 
 // Fails if a need of the analysis was not measured at the batch size.

@@ -7,6 +7,7 @@
 
 #include "desk/cli/answer_parts.h"
 #include "desk/cli/sentences.h"
+#include "shared/base/words.h"
 
 namespace xsp::cli {
 namespace {
@@ -60,10 +61,17 @@ std::string step_text(double step_ns) {
                      rate_text(1e9 / step_ns));
 }
 
-std::string cause_line(const Cause& cause, double step_ns, const Terminal& terminal) {
-  std::string culprits;
-  for (const std::string& one : cause.culprits) culprits += (culprits.empty() ? "" : ", ") + one;
-  return share_line(terminal, cause.name, cause.ns / step_ns, culprits);
+// Returns a line for each cause, with its share of `whole_ns`.
+std::string cause_lines(const std::vector<Cause>& causes, double whole_ns,
+                        const Terminal& terminal) {
+  std::vector<double> parts;
+  for (const Cause& cause : causes) parts.push_back(cause.ns / whole_ns);
+  const std::vector<Share> shares = shares_of(parts);
+  std::string text;
+  for (size_t i = 0; i < causes.size(); ++i) {
+    text += share_line(terminal, causes[i].name, shares[i], joined(causes[i].culprits));
+  }
+  return text;
 }
 
 // Returns the lines of the program that took most of its threads' time, for a program without
@@ -76,6 +84,7 @@ std::string lines_text(store::Database& database, const Terminal& terminal) {
                  "No steps were seen (xsp.step() or xsp_step() marks them). The time of all "
                  "threads that ran, by line of the program:",
                  terminal.width, 0);
+  std::vector<Cause> lines;
   double rest = 1;
   for (size_t i = 0; i < std::min(kLinesShown, table->rows.size()); ++i) {
     const Row row(*table, i);
@@ -86,13 +95,13 @@ std::string lines_text(store::Database& database, const Terminal& terminal) {
     Cause line{"", share, {}};
     line.culprits.push_back(row.text("function") + (place.empty() ? "" : " (" + place + ")") +
                             (calls.empty() ? "" : ", in " + calls));
-    text += cause_line(line, 1, terminal);
+    lines.push_back(std::move(line));
     rest -= share;
   }
   // Rounding alone leaves less.
   constexpr double kRounding = 1e-9;
-  if (rest > kRounding) text += share_line(terminal, "", rest, "the rest");
-  return text;
+  if (rest > kRounding) lines.push_back({"", rest, {"the rest"}});
+  return text + cause_lines(lines, 1, terminal);
 }
 
 }  // namespace
@@ -104,15 +113,17 @@ Answer answer_of(store::Database& database, const Terminal& terminal) {
   const std::vector<Cause> causes = causes_of(*table, &step_ns);
   if (step_ns <= 0) return {};
   std::string text = "\n" + wrapped(step_text(step_ns), terminal.width, 0);
+  std::vector<Cause> shown;
   Cause other{"other causes", 0, {}};
   for (const Cause& cause : causes) {
     if (cause.ns < kLeastShare * step_ns) {
       other.ns += cause.ns;
     } else {
-      text += cause_line(cause, step_ns, terminal);
+      shown.push_back(cause);
     }
   }
-  if (other.ns > 0) text += cause_line(other, step_ns, terminal);
+  if (other.ns > 0) shown.push_back(other);
+  text += cause_lines(shown, step_ns, terminal);
   return {text + "\n" + best_findings(database, terminal), true};
 }
 

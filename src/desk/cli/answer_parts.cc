@@ -40,14 +40,14 @@ std::string rate_text(double per_s) {
   return fmt::format("{:.0f}", std::round(per_s / unit) * unit);
 }
 
-std::string share_line(const Terminal& terminal, const std::string& name, double share,
+std::string share_line(const Terminal& terminal, const std::string& name, const Share& share,
                        const std::string& beside) {
-  std::string drawn = bar(terminal, share, kBarWidth);
+  std::string drawn = bar(terminal, share.part, kBarWidth);
   std::string line = "  " + name;
   if (!name.empty()) line.append(kNameWidth - std::min(kNameWidth, width_of(name)), ' ');
   // A longer name has a line of its own.
   if (width_of(name) > kNameWidth) line += "\n" + std::string(2 + kNameWidth, ' ');
-  line += fmt::format("{:>3.0f} %  ", 100 * share);
+  line += fmt::format("{:>3} %  ", share.percent);
   const size_t before = (name.empty() ? 2 : 2 + kNameWidth) + 7;
   const size_t used = before + kBarWidth + 2;
   if (beside.empty()) return line + styled(terminal, Style::kBar, drawn) + "\n";

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "desk/cli/shares.h"
 #include "desk/cli/terminal.h"
 #include "desk/store/database.h"
 
@@ -24,7 +25,7 @@ std::string rate_text(double per_s);
 
 // Returns a line such as "  data   73 %  ██████   Photos.augment (train.py:27)", with its line end.
 // `beside` wraps to further lines, each of which begins below the first.
-std::string share_line(const Terminal& terminal, const std::string& name, double share,
+std::string share_line(const Terminal& terminal, const std::string& name, const Share& share,
                        const std::string& beside);
 
 // Returns the reasons to doubt the measurement, as a note with its remedy, and the three findings

@@ -45,18 +45,27 @@ std::string latency_text(const store::Table& table, const Terminal& terminal) {
   return text;
 }
 
+double share_of(const Row& row) { return row.number("share_pct") / 100; }
+
 // Returns the number of layers of a type, and the names of the largest.
-std::string beside(const store::Table& table, const Row& part) {
+std::string beside(const store::Table& table, const Row& part, const Share& share) {
   std::string text = part.text("is_rest") == "true" ? "" : part.text("detail");
-  size_t shown = 0;
-  for (size_t i = 0; i < table.rows.size() && shown < kLargestShown; ++i) {
+  std::vector<Row> inside;
+  std::vector<double> parts;
+  for (size_t i = 0; i < table.rows.size(); ++i) {
     const Row row(table, i);
     const bool is_inside = row.text("level") == "layer" || row.text("level") == "idle";
     if (!is_inside || row.text("parent") != part.text("name")) continue;
-    if (row.number("share_pct") < kLeastLargest * part.number("share_pct")) continue;
+    inside.push_back(row);
+    parts.push_back(share_of(row));
+  }
+  const std::vector<Share> shares = shares_within(share, parts);
+  size_t shown = 0;
+  for (size_t i = 0; i < inside.size() && shown < kLargestShown; ++i) {
+    if (shares[i].part < kLeastLargest * share.part) continue;
     ++shown;
-    text += (text.empty() ? "" : ", ") + row.text("name") +
-            fmt::format(" {:.0f} %", row.number("share_pct"));
+    text += (text.empty() ? "" : ", ") + inside[i].text("name") +
+            fmt::format(" {} %", shares[i].percent);
   }
   return text;
 }
@@ -66,6 +75,8 @@ std::string parts_text(const store::Table& table, const Terminal& terminal) {
   std::string text, batch, cost;
   double other = 0, latency_ns = 0;
   size_t others = 0;
+  std::vector<Row> shown;
+  std::vector<double> parts;
   for (size_t i = 0; i < table.rows.size(); ++i) {
     const Row row(table, i);
     if (row.text("level") == "model") {
@@ -84,15 +95,22 @@ std::string parts_text(const store::Table& table, const Terminal& terminal) {
       } else {
         cost += row.text("name") + ": " + detail + ". ";
       }
-    } else if (const double share = row.number("share_pct") / 100; share < kLeastShare) {
+    } else if (const double share = share_of(row); share < kLeastShare) {
       other += share;
       ++others;
     } else {
-      text += share_line(terminal, row.text("name"), share, beside(table, row));
+      shown.push_back(row);
+      parts.push_back(share);
     }
   }
+  if (others > 0) parts.push_back(other);
+  const std::vector<Share> shares = shares_of(parts);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    text +=
+        share_line(terminal, shown[i].text("name"), shares[i], beside(table, shown[i], shares[i]));
+  }
   if (others > 0) {
-    text += share_line(terminal, "the rest", other,
+    text += share_line(terminal, "the rest", shares.back(),
                        fmt::format("{} part{}", others, others == 1 ? "" : "s"));
   }
   const std::string title =

@@ -88,7 +88,7 @@ TEST(ModelAnswer, SaysTheLatencyOfEachBatchAndTheParts) {
     const size_t percent = line.find(" %  ");
     if (percent != std::string::npos && percent < 30) sum += std::stod(line.substr(percent - 3, 3));
   }
-  EXPECT_NEAR(sum, 100, 2) << text;
+  EXPECT_EQ(sum, 100) << text;
 }
 
 }  // namespace

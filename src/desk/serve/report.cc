@@ -43,7 +43,8 @@ std::string base64(std::string_view bytes) {
 Result<std::string> gzip(const std::string& text) {
   z_stream stream{};
   constexpr int kGzip = 15 + 16;  // the largest window, and gzip's header
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     return failed("report: zlib could not start: is memory short?");
   }
   std::string bytes(deflateBound(&stream, text.size()), '\0');
@@ -137,7 +138,15 @@ class Recorder {
   }
 
   void run(Library& library) {
-    const size_t threads = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, kThreads);
+    // Each thread opens the files again, which costs more than to answer what is left beside the
+    // analyses of one evaluation.
+    const auto large =
+        static_cast<size_t>(std::count_if(pieces_.begin(), pieces_.end(), [&](const auto& piece) {
+          const std::string& request = all_[piece.front()].request;
+          return piece.size() > 1 || request.find("/compare/") != std::string::npos;
+        }));
+    const size_t most = std::min<size_t>(std::thread::hardware_concurrency(), kThreads);
+    const size_t threads = std::clamp<size_t>(large, 1, std::max<size_t>(most, 1));
     std::vector<std::thread> others;
     for (size_t i = 1; i < threads; ++i) {
       others.emplace_back([this, own = library.again()] { work(*own); });

@@ -21,8 +21,12 @@ constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // as in Ap
 constexpr size_t kTileBytes = 400;  // approximate bytes of an answer without items
 constexpr size_t kItemBytes = 48;
 constexpr size_t kSpanBytes = 3'000;
-constexpr size_t kTogether = 32;  // adjacent tiles that one query reads
-constexpr size_t kSpans = 300;    // spans of all runs
+constexpr size_t kTogether = 64;  // tiles that one query reads
+// One query reads the time of so many tiles, or of so many of the coarsest zoom level that is read.
+constexpr int64_t kReach = 32;
+constexpr int64_t kCoarseReach = 4;
+constexpr int64_t kFinest = 20;  // zoom levels below that one, for which the shift stays small
+constexpr size_t kSpans = 300;   // spans of all runs
 
 // Selects for each batch size the run without counters that has the deepest level: the page shows
 // it first (defaultRun in web/src/timeline/runs.ts).
@@ -84,18 +88,24 @@ class Recording {
   // Adds the tile level[at], and those after it that can be read with it. Returns how many.
   Result<size_t> add_beside(int64_t zoom, const std::vector<int64_t>& level, size_t at,
                             size_t bound) {
-    if (is_complete_.contains({zoom, level[at]})) return size_t{1};
-    size_t count = 1;
-    while (count < kTogether && at + count < level.size() &&
-           level[at + count] == level[at] + static_cast<int64_t>(count) &&
-           !is_complete_.contains({zoom, level[at + count]})) {
-      ++count;
+    const int64_t finer = std::max<int64_t>(zoom - run_.summary_zoom() - 1, 0);
+    const int64_t end = level[at] + std::max(kReach, kCoarseReach << std::min(finer, kFinest));
+    std::vector<int64_t> numbers;
+    size_t count = 0;
+    for (; at + count < level.size() && level[at + count] < end && numbers.size() < kTogether;
+         ++count) {
+      // A view of the whole run shares tiles with that of the representative iteration.
+      if (!is_complete_.contains({zoom, level[at + count]})) numbers.push_back(level[at + count]);
     }
-    XSP_TRY(const std::vector<TimelineTile> tiles,
-            run_.tiles(database_, zoom, level[at], static_cast<int64_t>(count)));
-    for (size_t i = 0; i < count; ++i) {
-      if (bytes_ >= bound) return i;
-      add(zoom, level[at + i], tiles[i]);
+    if (numbers.empty()) return count;
+    XSP_TRY(const std::vector<TimelineTile> tiles, run_.tiles(database_, zoom, numbers));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (bytes_ >= bound) {
+        return static_cast<size_t>(std::find(level.begin(), level.end(), numbers[i]) -
+                                   level.begin()) -
+               at;
+      }
+      add(zoom, numbers[i], tiles[i]);
     }
     return count;
   }

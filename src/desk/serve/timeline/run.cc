@@ -328,30 +328,30 @@ TimelineWindow TimelineRun::window(int64_t zoom, int64_t tile) const {
 }
 
 Result<std::vector<TimelineTile>> TimelineRun::tiles(Database& database, int64_t zoom,
-                                                     int64_t first, int64_t count) const {
+                                                     const std::vector<int64_t>& numbers) const {
   if (zoom < 0 || zoom > max_zoom()) {
     return usage("zoom " + std::to_string(zoom) + ": it goes from 0 to " +
                  std::to_string(max_zoom()));
   }
-  if (first < 0 || count < 1 || first + count > int64_t{1} << zoom) {
-    return usage("tile " + std::to_string(first + std::max<int64_t>(count, 1) - 1) + ": at zoom " +
-                 std::to_string(zoom) + " they are 0 to " +
-                 std::to_string((int64_t{1} << zoom) - 1));
+  for (const int64_t number : numbers) {
+    if (number >= 0 && number < int64_t{1} << zoom) continue;
+    return usage("tile " + std::to_string(number) + ": at zoom " + std::to_string(zoom) +
+                 " they are 0 to " + std::to_string((int64_t{1} << zoom) - 1));
   }
-  const TimelineWindow begin = window(zoom, first);
+  const TimelineWindow begin = window(zoom, numbers.front());
   const int64_t summary_cell_ns = axis_ns() >> (summary_zoom_ + cell_bits_);
   TimelineItems fine;
   if (zoom > summary_zoom_) {
     XSP_CHECK_OK(read_items(database, begin.start_ns - summary_cell_ns,
-                            window(zoom, first + count - 1).end_ns(), begin.cell_ns,
-                            summary_cell_ns, &fine));
+                            window(zoom, numbers.back()).end_ns(), begin.cell_ns, summary_cell_ns,
+                            &fine));
   }
   const TimelineItems* shorter = &fine;
   if (zoom <= summary_zoom_) {
     XSP_TRY(shorter, summary(database));
   }
   std::vector<TimelineTile> tiles;
-  for (int64_t number = first; number < first + count; ++number) {
+  for (const int64_t number : numbers) {
     tiles.push_back(tile_of(window(zoom, number), *shorter));
   }
   return tiles;
@@ -380,7 +380,7 @@ TimelineTile TimelineRun::tile_of(const TimelineWindow& wanted,
 }
 
 Result<TimelineTile> TimelineRun::tile(Database& database, int64_t zoom, int64_t tile) const {
-  XSP_TRY(std::vector<TimelineTile> one, tiles(database, zoom, tile, 1));
+  XSP_TRY(std::vector<TimelineTile> one, tiles(database, zoom, {tile}));
   return std::move(one[0]);
 }
 

@@ -92,6 +92,8 @@ class TimelineRun {
   int64_t axis_ns() const { return int64_t{1} << axis_bits_; }
   int64_t cells() const { return int64_t{1} << cell_bits_; }
   int64_t max_zoom() const { return axis_bits_ - cell_bits_; }
+  // Tiles of coarser zoom levels, and of this one, come from memory.
+  int64_t summary_zoom() const { return summary_zoom_; }
   int64_t spans() const { return spans_; }
   int64_t lanes_left_out() const { return lanes_left_out_; }
   int64_t spans_left_out() const { return spans_left_out_; }
@@ -111,9 +113,10 @@ class TimelineRun {
   TimelineWindow window(int64_t zoom, int64_t tile) const;
   // Returns Code::kUsage if there is no such tile.
   Result<TimelineTile> tile(store::Database& database, int64_t zoom, int64_t tile) const;
-  // Returns `count` adjacent tiles from the first on, from one query.
-  Result<std::vector<TimelineTile>> tiles(store::Database& database, int64_t zoom, int64_t first,
-                                          int64_t count) const;
+  // Returns several tiles of a zoom level, whose numbers ascend, from one query over their time and
+  // that between them.
+  Result<std::vector<TimelineTile>> tiles(store::Database& database, int64_t zoom,
+                                          const std::vector<int64_t>& numbers) const;
 
  private:
   Status load_lanes(store::Database& database);

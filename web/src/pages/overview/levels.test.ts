@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { below, modelOf, nsOf, restOf, segmentsOf, unmeasured } from './levels';
+import { below, modelOf, nsOf, restOf, segmentsOf, unmeasured, writtenOf } from './levels';
 
 const parts = (...values: number[]) => values.map((value, at) => ({ name: `p${at}`, value }));
 
@@ -40,6 +40,19 @@ const rows = [
   row('layer', 'Conv', 'conv1', 4),
   row('layer', 'Conv', 'conv2', 3),
 ];
+
+describe('writtenOf', () => {
+  it('adds up to what the bar above says of the part', () => {
+    const above = segmentsOf(300, parts(100, 100, 100), 'between');
+    const shares = writtenOf(above, 300, 100);
+    expect(shares).toEqual([33.4, 33.3, 33.3]);
+    const inside = writtenOf(segmentsOf(0, parts(50, 50), ''), 300, shares[0]);
+    expect(inside).toEqual([16.7, 16.7]);
+  });
+  it('says more than the part where kernels overlap', () => {
+    expect(writtenOf(segmentsOf(0, parts(100, 100), ''), 300, 33.3)).toEqual([33.4, 33.3]);
+  });
+});
 
 describe('below', () => {
   it('has the parts of one row', () => {

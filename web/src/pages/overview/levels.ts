@@ -1,5 +1,6 @@
 // The parts of the overview's bars: parts of a whole, the largest first, the rest by its name.
 import { number, text, type Row } from '../../data/records';
+import { sharesOf } from '../../data/shares';
 
 export interface Part {
   name: string;
@@ -8,7 +9,7 @@ export interface Part {
 }
 
 export interface Segment extends Part {
-  share: number; // share of the whole, 0 to 1
+  share: number; // share of the bar, 0 to 1
   kind: 'part' | 'others' | 'rest';
 }
 
@@ -42,6 +43,16 @@ export function segmentsOf(
   if (whole - sum > whole * 1e-4)
     segments.push(segment({ name: rest, value: whole - sum }, 'rest'));
   return segments;
+}
+
+// Returns the segments' shares of the model's total, in per cent, as they are written. They add up to `said`, the share
+// that the bar above gives the part which they divide, unless they are of another length.
+export function writtenOf(segments: Segment[], whole: number, said: number | undefined): number[] {
+  return sharesOf(
+    segments.map((one) => one.value),
+    whole,
+    said,
+  );
 }
 
 // Returns the rows of time_by_level below a row, each with its share of the model's latency.

@@ -47,6 +47,19 @@ describe('a step', () => {
     expect(new Set(parts.map((one) => one.colour)).size).toBe(4);
   });
 
+  it('is written in shares that add up: those of the causes, and in each those of its culprits', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const many = names.flatMap((cause) => [row(cause, 'x', 1000), row(cause, 'y', 2000)]);
+    const made = stepOf([...many, row('step', null, 21_000)]);
+    const parts = made ? partsOf(made) : [];
+    const tenths = (shares: number[]) => shares.reduce((sum, one) => sum + Math.round(10 * one), 0);
+    expect(tenths(parts.map((one) => one.share))).toBe(1000);
+    for (const part of parts) {
+      const own = culpritsOf(part).map((one) => one.share);
+      expect(tenths(own)).toBe(Math.round(10 * part.share));
+    }
+  });
+
   it('with a single small cause names it', () => {
     const some = stepOf(rows.filter((one) => one.cause !== 'device'));
     expect(some && partsOf(some).at(-1)?.name).toBe('launch');

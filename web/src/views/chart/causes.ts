@@ -1,5 +1,6 @@
 // Turns the rows of time_of_step into the parts of one bar: the causes, and the culprits of each.
 import { number, text, type Row } from '../../data/records';
+import { apportioned, sharesOf } from '../../data/shares';
 import { coloursOf, OTHER, PALETTE } from './colours';
 
 export interface Culprit {
@@ -29,7 +30,7 @@ export interface Step {
 export interface Part {
   name: string;
   ns: number;
-  share: number;
+  share: number; // in per cent, as it is written: the shares of a bar add up
   colour: string;
   causes: Cause[];
 }
@@ -110,31 +111,41 @@ export function partsOf(step: Step): Part[] {
     (one): Part => ({
       name: one.name,
       ns: one.ns,
-      share: one.share,
+      share: 0,
       colour: colours.get(one.name) ?? OTHER,
       causes: [one],
     }),
   );
-  const sum = (of: (one: Cause) => number) => small.reduce((total, one) => total + of(one), 0);
   if (small.length > 0) {
     parts.push({
       name: small.length === 1 ? (small[0]?.name ?? '') : `${small.length} smaller causes`,
-      ns: sum((one) => one.ns),
-      share: sum((one) => one.share),
+      ns: small.reduce((total, one) => total + one.ns, 0),
+      share: 0,
       colour: OTHER,
       causes: small,
     });
   }
-  return parts;
+  const shares = sharesOf(
+    parts.map((one) => one.ns),
+    step.ns,
+    100,
+  );
+  return parts.map((one, at) => ({ ...one, share: shares[at] ?? 0 }));
 }
 
-// Returns the culprits of a part, the largest first. `cause` is set if the part has several causes.
+// Returns the culprits of a part, the largest first. Their shares add up to the part's. `cause` is set if the part has
+// several causes.
 export function culpritsOf(part: Part): (Culprit & { cause: string })[] {
   const isOne = part.causes.length === 1;
-  return part.causes
+  const culprits = part.causes
     .flatMap((cause) => cause.culprits.map((one) => ({ ...one, cause: isOne ? '' : cause.name })))
     .filter((one) => one.ns > 0 || one.hidden > 0)
     .sort((a, b) => b.ns - a.ns || b.hidden - a.hidden);
+  const units = apportioned(
+    culprits.map((one) => one.ns),
+    Math.round(10 * part.share),
+  );
+  return culprits.map((one, at) => ({ ...one, share: (units[at] ?? 0) / 10 }));
 }
 
 // Returns the time that ran at the same time as something else, for each cause.

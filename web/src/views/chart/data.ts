@@ -1,5 +1,6 @@
 // Reads the rows of an analysis for the charts.
 import type { Analysis, Cell, Column, View } from '../../data/types';
+import { sharesOf } from '../../data/shares';
 import { format, labelOfName } from '../../data/units';
 import { optionList } from '../rows';
 
@@ -61,6 +62,7 @@ export const axisTitle = (label: string, unit: string) => (unit ? `${label} (${u
 export interface Slice {
   label: string;
   value: number;
+  share: number; // in per cent, as it is written: the slices' shares add up to 100
   rows: number[]; // several rows: those without a colour of the palette
 }
 
@@ -72,7 +74,8 @@ export function slicesOf(
   most: number,
   of: Field | null = null, // rows whose cell is empty here are no part of the whole
 ): { slices: Slice[]; total: number } {
-  const isPart = ({ rows: [index = 0] }: Slice) => !of || numberAt(rows[index], of) !== null;
+  const isPart = ({ rows: [index = 0] }: { rows: number[] }) =>
+    !of || numberAt(rows[index], of) !== null;
   const all = rows
     .map((row, index) => ({
       label: textAt(row, label),
@@ -82,14 +85,22 @@ export function slicesOf(
     .filter((slice) => slice.value > 0 && isPart(slice))
     .sort((a, b) => b.value - a.value);
   const total = all.reduce((sum, slice) => sum + slice.value, 0);
-  if (all.length <= most) return { slices: all, total };
+  if (all.length <= most) return { slices: withShares(all), total };
   const rest = all.slice(most - 1);
-  const other: Slice = {
+  const other = {
     label: `${rest.length} others`,
     value: rest.reduce((sum, slice) => sum + slice.value, 0),
     rows: rest.flatMap((slice) => slice.rows),
   };
-  return { slices: [...all.slice(0, most - 1), other], total };
+  return { slices: withShares([...all.slice(0, most - 1), other]), total };
+}
+function withShares(slices: Omit<Slice, 'share'>[]): Slice[] {
+  const values = slices.map((one) => one.value);
+  const shares = sharesOf(
+    values,
+    values.reduce((sum, one) => sum + one, 0),
+  );
+  return slices.map((one, at) => ({ ...one, share: shares[at] ?? 0 }));
 }
 
 // Neighbouring rows may share a pixel: returns the row with the largest value of each pixel.

@@ -63,22 +63,72 @@ function graphic(from: SVGSVGElement, corner: Corner): SVGElement {
   return to;
 }
 
-// Returns the background of an element, if it is visible.
+const isClear = (colour: string) => /^(transparent|rgba\(0, 0, 0, 0\))$/.test(colour);
+const DASHES: Record<string, number[]> = { dashed: [3, 3], dotted: [1, 1] }; // in widths of the line
+
+interface Line {
+  width: number;
+  style: string;
+  colour: string;
+}
+const isDrawn = (one: Line) =>
+  one.width > 0 && !['none', 'hidden', 'auto'].includes(one.style) && !isClear(one.colour);
+const strokeOf = ({ width, style, colour }: Line) => ({
+  fill: 'none',
+  stroke: colour,
+  'stroke-width': width,
+  'stroke-dasharray': (DASHES[style] ?? []).map((one) => one * width).join(' ') || 'none',
+});
+function sideOf(style: CSSStyleDeclaration, side: string): Line {
+  const own = (what: string) => style.getPropertyValue(`${side}-${what}`);
+  return { width: parseFloat(own('width')) || 0, style: own('style'), colour: own('color') };
+}
+
+// Returns the border of a box: one frame if its sides are equal, and otherwise the lines that it has.
+function borderOf(style: CSSStyleDeclaration, box: DOMRect, radius: number): SVGElement[] {
+  const sides = ['top', 'right', 'bottom', 'left'].map((one) => sideOf(style, `border-${one}`));
+  const [top, right, bottom, left] = sides as [Line, Line, Line, Line];
+  const isFrame = sides.every((one) => JSON.stringify(one) === JSON.stringify(top));
+  if (isFrame) return isDrawn(top) ? [frameAt(box, -top.width / 2, radius, top)] : [];
+  const lines: [Line, x1: number, y1: number, x2: number, y2: number][] = [
+    [top, box.left, box.top + top.width / 2, box.right, box.top + top.width / 2],
+    [right, box.right - right.width / 2, box.top, box.right - right.width / 2, box.bottom],
+    [bottom, box.left, box.bottom - bottom.width / 2, box.right, box.bottom - bottom.width / 2],
+    [left, box.left + left.width / 2, box.top, box.left + left.width / 2, box.bottom],
+  ];
+  return lines.flatMap(([one, x1, y1, x2, y2]) =>
+    isDrawn(one) ? [make('line', { x1, y1, x2, y2, ...strokeOf(one) })] : [],
+  );
+}
+// `grown` is how far the middle of the line is outside of the box.
+function frameAt(box: DOMRect, grown: number, radius: number, line: Line): SVGElement {
+  return make('rect', {
+    x: box.left - grown,
+    y: box.top - grown,
+    width: Math.max(0, box.width + 2 * grown),
+    height: Math.max(0, box.height + 2 * grown),
+    rx: Math.max(0, radius + grown),
+    ...strokeOf(line),
+  });
+}
+
+// Returns what is visible of an element's box: its background, its border, and the outline that marks it.
 function boxOf(one: Element, corner: Corner): SVGElement[] {
   const style = getComputedStyle(one);
   const place = one.getBoundingClientRect();
+  if (place.width === 0) return [];
   const [x, y] = [place.left - corner.left, place.top - corner.top];
-  const facts = { x, y, width: place.width, height: place.height, opacity: style.opacity };
-  const isClear = /^(transparent|rgba\(0, 0, 0, 0\))$/.test(style.backgroundColor);
-  return isClear || place.width === 0
-    ? []
-    : [
-        make('rect', {
-          ...facts,
-          rx: parseFloat(style.borderRadius) || 0,
-          fill: style.backgroundColor,
-        }),
-      ];
+  const box = new DOMRect(x, y, place.width, place.height);
+  const rx = parseFloat(style.borderRadius) || 0;
+  const fill = style.backgroundColor;
+  const facts = { x, y, width: place.width, height: place.height, rx, fill };
+  const outline = sideOf(style, 'outline');
+  const away = (parseFloat(style.outlineOffset) || 0) + outline.width / 2;
+  return [
+    ...(isClear(fill) ? [] : [make('rect', facts)]),
+    ...borderOf(style, box, rx),
+    ...(isDrawn(outline) ? [frameAt(box, away, rx, outline)] : []),
+  ];
 }
 
 // Returns a line of text for each line in which the browser has set the words.
@@ -131,7 +181,15 @@ function drawn(one: Node, corner: Corner): SVGElement[] {
       make('image', { x, y, width: place.width, height: place.height, href: one.toDataURL() }),
     ];
   }
-  return [...boxOf(one, corner), ...[...one.childNodes].flatMap((child) => drawn(child, corner))];
+  const parts = [
+    ...boxOf(one, corner),
+    ...[...one.childNodes].flatMap((child) => drawn(child, corner)),
+  ];
+  const { opacity } = getComputedStyle(one);
+  if (opacity === '1' || parts.length === 0) return parts;
+  const group = make('g', { opacity });
+  group.append(...parts);
+  return [group];
 }
 
 // Returns the chart with its title, on the page's background.

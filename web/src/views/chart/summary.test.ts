@@ -21,8 +21,8 @@ it('names the smallest and the largest', () => {
 
 it('names the largest parts', () => {
   const slices = [
-    { label: 'Conv', value: 3000, rows: [0] },
-    { label: 'Relu', value: 1000, rows: [1] },
+    { label: 'Conv', value: 3000, rows: [0], share: 75 },
+    { label: 'Relu', value: 1000, rows: [1], share: 25 },
   ];
   expect(summaryOfSlices(slices, 4000, y)).toBe(
     'latency, 4.000 us in all: Conv 75.0 %, Relu 25.0 %.',

@@ -29,8 +29,6 @@ export function summaryOf(rows: Cell[][], xs: Field[], y: Field, titled: Titled)
 }
 
 export function summaryOfSlices(slices: Slice[], total: number, value: Field): string {
-  const said = slices
-    .slice(0, 4)
-    .map((one) => `${one.label} ${format('pct', (100 * one.value) / total)}`);
+  const said = slices.slice(0, 4).map((one) => `${one.label} ${format('pct', one.share)}`);
   return `${value.label}, ${format(value.unit, total)} in all: ${said.join(', ')}.`;
 }

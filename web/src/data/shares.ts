@@ -1,0 +1,30 @@
+// Shares of a whole as they are written, which add up to what is written of the whole.
+//
+// Rounding each share by itself gives bars of 99 or 101 per cent. The rule is that of the largest remainder, as
+// `xsp profile` and `xsp run` have it (src/desk/cli/shares.h): each share is rounded down, and those that
+// lost most get what is missing, one last digit each.
+
+const UNITS = 10; // in one per cent: shares are written with one decimal
+
+// Returns whole numbers in the proportion of `parts` that add up to `total`.
+export function apportioned(parts: number[], total: number): number[] {
+  const sum = parts.reduce((all, one) => all + one, 0);
+  if (!(sum > 0)) return parts.map(() => 0);
+  const exact = parts.map((one) => (total * one) / sum);
+  const units = exact.map(Math.floor);
+  const lost = exact.map((one, at) => ({ at, by: one - Math.floor(one) }));
+  lost.sort((a, b) => b.by - a.by || a.at - b.at);
+  const left = total - units.reduce((all, one) => all + one, 0);
+  for (const { at } of lost.slice(0, left)) units[at] = (units[at] as number) + 1;
+  return units;
+}
+
+// Returns the shares of `whole` in per cent, with one decimal. `said` is what is written of their sum elsewhere: they
+// add up to it, unless their sum is another.
+export function sharesOf(parts: number[], whole: number, said?: number): number[] {
+  if (!(whole > 0)) return parts.map(() => 0);
+  const own = (100 * parts.reduce((sum, one) => sum + one, 0)) / whole;
+  const isSame = said !== undefined && Math.abs(own - said) < 1.5 / UNITS;
+  const units = Math.round(UNITS * (isSame ? said : own));
+  return apportioned(parts, units).map((one) => one / UNITS);
+}

@@ -192,7 +192,8 @@ TEST_P(CatalogueTest, IsServedAndRefusalsAreLogged) {
   EXPECT_EQ(rows["rows"][0].back(), "results/101.xsp");
   EXPECT_EQ(body_of(listed)["total_rows"], 3) << listed;
   nlohmann::json pages = body_of(first)["rows"];
-  for (const auto& row : body_of(others)["rows"]) pages.push_back(row);
+  const nlohmann::json rest = body_of(others)["rows"];
+  for (const auto& row : rest) pages.push_back(row);
   EXPECT_EQ(pages, body_of(listed)["rows"]) << first << others;
   EXPECT_TRUE(refused.starts_with("HTTP/1.1 401")) << refused;
   const auto log = nlohmann::json::parse(catalogue({"audit", "--format", "json"}).out);

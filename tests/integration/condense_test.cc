@@ -1,9 +1,10 @@
-// Tests xsp condense on an evaluation that was recorded on an H200, and on one of this machine.
+// Tests xsp condense on an evaluation that was recorded on an H200, and on files that it refuses.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
 
+#include "desk/store/database.h"
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
 
@@ -22,6 +23,13 @@ class CondenseTest : public XspTest {
     const Finished finished = run({"condense", "a.xsp", "-o", "b.xsp"});
     ASSERT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(finished.out, "");
+  }
+  void make(const std::string& name, const std::string& sql) const {
+    auto database = store::Database::create(folder / name);
+    ASSERT_TRUE(database.ok()) << database.error().text;
+    const Status made = database->execute(sql);
+    ASSERT_TRUE(made.ok()) << made.error().text;
+    ASSERT_TRUE(database->finish().ok());
   }
   void expect_refused(const std::string& file, const std::string& part) const {
     const auto before = files();
@@ -112,8 +120,10 @@ TEST_F(CondenseTest, WhatCannotBeCondensedIsSaid) {
   condense();
   expect_refused("b.xsp", "is condensed already");
   expect_refused("nosuch.xsp", "cannot be opened");
-  ASSERT_EQ(run({"run", "-o", "w.xsp", "--", "true"}).status, 0);
-  expect_refused("w.xsp", "is of a watched program");
+  make("watched.xsp", "INSERT INTO evaluation VALUES ('recorded_by', 'xsp run')");
+  expect_refused("watched.xsp", "is of a watched program");
+  make("empty.xsp", "SELECT 1");
+  expect_refused("empty.xsp", "has no inferences");
   const Finished same = run({"condense", "a.xsp", "-o", "a.xsp"});
   EXPECT_NE(same.status, 0);
   EXPECT_EQ(error_lines(same), 1) << same.err;

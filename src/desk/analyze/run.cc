@@ -128,7 +128,8 @@ Result<Table> batches_of(Database& database, const std::string& need) {
 // Fails if a need of the analysis was not measured at the batch size.
 Status check_batch(Database& database, const Analysis& analysis, const Value& batch) {
   for (const std::string& need : analysis.needs) {
-    if (need == "peak") continue;
+    // These have no batch size.
+    if (need == "peak" || need == "whole") continue;
     XSP_TRY(const Table measured, batches_of(database, need));
     const bool found = std::any_of(measured.rows.begin(), measured.rows.end(),
                                    [&](const auto& row) { return row[0] == batch; });

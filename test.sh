@@ -38,7 +38,7 @@ browser() { (cd tests/browser && node node_modules/@playwright/test/cli.js test)
 # alone defines take minutes with sanitizers, most of it in DuckDB, which is not built with them; so do programs that
 # import TensorFlow. Only the release's step runs them. It also runs all cases of tests with random ones, of which the
 # sanitizers' step has a quarter; and workers on emulated processors, where no sanitizer runs.
-gates='^(Diff(Run|Outputs)?Test|ServeTest|Sweep(File)?Test|Executors/SweepTest|Engines/PredictSystemsTest'
+gates='^(Diff(Run|Outputs)?Test|CondenseTest|ServeTest|Sweep(File)?Test|Executors/SweepTest|Engines/PredictSystemsTest'
 gates+='|RunTensorFlowTest|ProfileFunctionTest)\.'
 folders='^Engines/CatalogueTest\.(AddingAgain|AFullDisk|AKilledWriter|AServerThatIsStopped|TwoWriters)'
 whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|Recorded(Sums|Roof)'

@@ -5,8 +5,9 @@
 -- The model's latency is divided into parts that add up to it, and the bottleneck is the largest of them; of equal
 -- parts it is the first in the order of the columns. For a program that was watched and ran on a GPU, the time of a
 -- step is divided. On a GPU, the time in which no kernel runs is divided by the things that the GPU waits for, as in
--- gpu_idle. `launch` is launching, or a start on the device. `copy` is the copying of data, or its preparation. `host`
--- is all other work of the host, which time_of_step divides. The time in which kernels run is divided by the limit of
+-- gpu_idle. `launch` is launching, and is the cause of that name in time_of_step. `copy` is the copying of data, or its
+-- preparation. `unknown` has the waits for a start on the device, whose work was launched already. `host` is all other
+-- work of the host, which time_of_step divides. The time in which kernels run is divided by the limit of
 -- the kernels: the memory or arithmetic, by the counters, or else by the roof of their layer; or communication (NCCL).
 -- The time without kernels is the latency, or the step, minus the time of the kernels, and has the proportions of the
 -- run that recorded them. On a CPU, the parts are the limits of the layers (layer_roofline) and the runtime between
@@ -24,13 +25,13 @@
 -- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
 -- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
--- @column launch_pct pct Part of the latency: waiting until the next kernel is launched, or until it starts.
+-- @column launch_pct pct Part of the latency: waiting until the next kernel is launched.
 -- @column memory_pct pct Part of the latency: work that the memory limits.
 -- @column compute_pct pct Part of the latency: work that arithmetic limits.
 -- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
 -- @column copy_pct pct Part of the latency: data are copied, and no kernel runs.
 -- @column runtime_pct pct Part of the latency on a CPU: the time between layers.
--- @column unknown_pct pct Rest of the latency: work whose limit is not known, or of which nothing was recorded.
+-- @column unknown_pct pct Rest of the latency: work whose limit is not known, or a launched kernel that does not start.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
   SELECT m.batch, coalesce(p.step_ns, m.latency_ns) AS latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu,
@@ -72,8 +73,8 @@ part AS MATERIALIZED (
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
   UNION ALL
-  SELECT CASE WHEN cause IN ('copy', 'copy preparation') THEN 'copy' WHEN cause IN ('launch', 'device') THEN 'launch'
-      ELSE 'host' END,
+  SELECT CASE WHEN cause IN ('copy', 'copy preparation') THEN 'copy' WHEN cause = 'launch' THEN 'launch'
+      WHEN cause = 'device' THEN 'unknown' ELSE 'host' END,
     false, pct(sum(duration_ns) / (SELECT sum(duration_ns) FROM cause WHERE cause <> 'busy') *
                ((SELECT latency_ns FROM model) - (SELECT ns FROM busy)), (SELECT latency_ns FROM model))
   FROM cause WHERE cause <> 'busy' GROUP BY 1

@@ -29,8 +29,8 @@ def dynamic_axes(recipe):
 
 def export_onnx(recipe, options):
     warnings.filterwarnings("ignore")
-    # What is scripted for PyTorch is a detector. torchvision has ONNX's operators for its choices among
-    # boxes, of one image.
+    # A recipe that PyTorch scripts is a detector. torchvision writes its choice among boxes with ONNX's
+    # operators, for one image only.
     batch = 1 if recipe.scripted else EXAMPLE_BATCH
     # This is the exporter by tracing: the newer one needs the package onnxscript.
     export_torch.torch.onnx.export(

@@ -171,7 +171,7 @@ TEST_F(ProfileFunctionTest, AFunctionOfJaxIsMeasured) {
       << wrong.err;
 }
 
-// Of a file that uses one framework, only that one is asked for.
+// If a file uses one framework, the error asks for that one only.
 TEST_F(ProfileFunctionTest, WhatIsMissingIsTheFrameworkThatTheFileUses) {
   for (const auto& [import, said] : std::map<std::string, std::string>{
            {"import jax", "JAX is not installed in /usr/bin/python3: pip install jax"},

@@ -1,4 +1,5 @@
-// What is known of one evaluation for the table `model`: the calls of its model, and its step.
+// Sides: the calls of a model and the step of a program, as one evaluation tells them for the table
+// `model` of a comparison.
 #ifndef XSP_DESK_COMPARE_SIDES_H_
 #define XSP_DESK_COMPARE_SIDES_H_
 

@@ -10,7 +10,7 @@ export interface Axis {
   from?: [analysis: string, column: string]; // else the analysis has it, by `batch`
 }
 
-// What an analysis that the list itself does not need has found: by evaluation, then by batch size.
+// Figures of an analysis that the list itself does not ask, by evaluation and then by batch size.
 export type Found = Record<string, Map<number, number>>;
 
 export const AXES: Axis[] = [

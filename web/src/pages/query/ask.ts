@@ -11,7 +11,7 @@ export const ask = (evaluation: string, sql: string) =>
 
 // The views of the preludes, in which the obvious query is right. The others are the file's own tables.
 const VIEWS = ['inference', 'layer', 'kernel'];
-// What the first rooms of the schema are; the rest speaks for itself.
+// Says what the first tables of the schema hold. The names of the others say it.
 const ABOUT: Record<string, string> = {
   inference: 'the typical inferences',
   layer: 'executions of layers in typical inferences',

@@ -162,7 +162,7 @@ export function graphOf(root: Module, open: ReadonlySet<string>): Graph {
   const place = new Map(found.map((one, at) => [one.key, at]));
   const owner = new Map<number, number>(); // of a layer's index, the position of its node
   found.forEach((one, at) => one.layers.forEach((layer) => owner.set(layer.index, at)));
-  // What a layer that holds others gives is what the last layer in it gives.
+  // A layer that holds others gives the result of the last layer in it.
   const holders = root.layers.filter((one) => one.holds && !owner.has(one.index));
   for (const one of holders) {
     const inside = root.layers.filter((layer) => layer.name.startsWith(`${one.name}/`)).at(-1);

@@ -5,19 +5,19 @@
 -- The model's latency is divided into parts that add up to it, and the bottleneck is the largest of them; of equal
 -- parts it is the first in the order of the columns. For a program that was watched and ran on a GPU, the time of a
 -- step is divided. On a GPU, the time in which no kernel runs is divided by the things that the GPU waits for, as in
--- gpu_idle. `launch` is launching, and is the cause of that name in time_of_step. `copy` is the copying of data, or its
--- preparation. `unknown` has the waits for a start on the device, whose work was launched already. `host` is all other
--- work of the host, which time_of_step divides. The time in which kernels run is divided by the limit of
--- the kernels: the memory or arithmetic, by the counters, or else by the roof of their layer; or communication (NCCL).
--- The time without kernels is the latency, or the step, minus the time of the kernels, and has the proportions of the
--- run that recorded them. On a CPU, the parts are the limits of the layers (layer_roofline) and the runtime between
--- them, in the run that recorded the layers. The limit of the kernels, or layers, alone is only a detail: if the GPU
--- waits for the host, faster kernels gain nothing.
+-- gpu_idle. `launch` is launching, and is the cause of that name in time_of_step. `device` is the wait for the start of
+-- a launched kernel. `copy` is the copying of data, or its preparation. `host` is all other work of the host, which
+-- time_of_step divides. The time in which kernels run is divided by the limit of the kernels: the memory or arithmetic,
+-- by the counters, or else by the roof of their layer; or communication (NCCL). The time without kernels is the
+-- latency, or the step, minus the time of the kernels, and has the proportions of the run that recorded them. On a CPU,
+-- the parts are the limits of the layers (layer_roofline) and the runtime between them, in the run that recorded the
+-- layers. The limit of the kernels, or layers, alone is only a detail: if the GPU waits for the host, faster kernels
+-- gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
--- @column bottleneck text The bottleneck: host, launch, memory, compute, communication, copy, runtime, or unknown.
+-- @column bottleneck text The bottleneck: host, launch, device, memory, compute, communication, copy, runtime, unknown.
 -- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
 -- @column finding text The bottleneck as a sentence.
 -- @column work text The work of the inference: kernels, or layers on a CPU.
@@ -26,12 +26,13 @@
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
 -- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
 -- @column launch_pct pct Part of the latency: waiting until the next kernel is launched.
+-- @column device_pct pct Part of the latency: waiting until a launched kernel starts.
 -- @column memory_pct pct Part of the latency: work that the memory limits.
 -- @column compute_pct pct Part of the latency: work that arithmetic limits.
 -- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
 -- @column copy_pct pct Part of the latency: data are copied, and no kernel runs.
 -- @column runtime_pct pct Part of the latency on a CPU: the time between layers.
--- @column unknown_pct pct Rest of the latency: work whose limit is not known, or a launched kernel that does not start.
+-- @column unknown_pct pct Rest of the latency: work whose limit is not known, or of which nothing was recorded.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 model AS MATERIALIZED (
   SELECT m.batch, coalesce(p.step_ns, m.latency_ns) AS latency_ns, coalesce(r.device LIKE 'cuda%', false) AS is_gpu,
@@ -73,8 +74,8 @@ part AS MATERIALIZED (
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
   UNION ALL
-  SELECT CASE WHEN cause IN ('copy', 'copy preparation') THEN 'copy' WHEN cause = 'launch' THEN 'launch'
-      WHEN cause = 'device' THEN 'unknown' ELSE 'host' END,
+  SELECT CASE WHEN cause IN ('copy', 'copy preparation') THEN 'copy' WHEN cause IN ('launch', 'device') THEN cause
+      ELSE 'host' END,
     false, pct(sum(duration_ns) / (SELECT sum(duration_ns) FROM cause WHERE cause <> 'busy') *
                ((SELECT latency_ns FROM model) - (SELECT ns FROM busy)), (SELECT latency_ns FROM model))
   FROM cause WHERE cause <> 'busy' GROUP BY 1
@@ -92,12 +93,14 @@ whole AS MATERIALIZED (
 headline AS (
   SELECT what, sum(share_pct) AS share_pct FROM whole GROUP BY what
   ORDER BY sum(share_pct) DESC,
-    list_position(['host', 'launch', 'memory', 'compute', 'communication', 'copy', 'runtime', 'unknown'], what)
+    list_position(['host', 'launch', 'device', 'memory', 'compute', 'communication', 'copy', 'runtime', 'unknown'],
+      what)
   LIMIT 1),
 total AS (
   SELECT coalesce(sum(share_pct) FILTER (is_work), 0) AS work_pct,
     coalesce(sum(share_pct) FILTER (what = 'host'), 0) AS host_pct,
     coalesce(sum(share_pct) FILTER (what = 'launch'), 0) AS launch_pct,
+    coalesce(sum(share_pct) FILTER (what = 'device'), 0) AS device_pct,
     coalesce(sum(share_pct) FILTER (what = 'memory'), 0) AS memory_pct,
     coalesce(sum(share_pct) FILTER (what = 'compute'), 0) AS compute_pct,
     coalesce(sum(share_pct) FILTER (what = 'communication'), 0) AS communication_pct,
@@ -114,6 +117,7 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
   CASE h.what
     WHEN 'host' THEN 'the GPU waits for the host'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
+    WHEN 'device' THEN 'the GPU has not started the kernel that is launched'
     WHEN 'memory' THEN concat('the memory holds back the ', worker, ' that run')
     WHEN 'compute' THEN concat('arithmetic holds back the ', worker, ' that run')
     WHEN 'communication' THEN 'kernels exchange data with other devices'

@@ -1,37 +1,20 @@
 // Tests xsp run: the work of JAX in a watched program, on the CPU.
-#include <filesystem>
 #include <fstream>
 
-#include "tests/integration/packages.h"
-#include "tests/integration/run_xsp.h"
+#include "tests/integration/watched_python.h"
 
 namespace xsp::integration {
 namespace {
 
 constexpr const char* kPython = "/usr/bin/python3";
 
-class RunJaxTest : public WatchedTest {
+class RunJaxTest : public WatchedPythonTest {
  protected:
-  void SetUp() override {
-    WatchedTest::SetUp();
-    if (IsSkipped()) return;
-    jax_ = packages_of("jax");
-    if (!std::filesystem::exists(jax_)) GTEST_SKIP() << "no JAX in " << jax_ << ": tools/deps.sh";
+  RunJaxTest() : WatchedPythonTest({"jax"}) {}
+  Finished watch(const std::string& program, std::vector<std::string> options = {}) const {
+    options.emplace_back("--leveled=no");
+    return watch_python(program, options);
   }
-  Finished watch(const std::string& program, const std::vector<std::string>& options = {}) const {
-    std::ofstream(folder / "program.py") << program;
-    std::vector<std::string> arguments = {"run", "--leveled=no", "-o", "t.xsp"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    arguments.insert(arguments.end(), {"--", kPython, "program.py"});
-    RunOptions run_options;
-    run_options.environment = {{"PYTHONPATH", jax_}, {"TF_CPP_MIN_LOG_LEVEL", "3"}};
-    Finished finished = run(arguments, run_options);
-    EXPECT_EQ(finished.status, 0) << finished.err;
-    return finished;
-  }
-
- private:
-  std::string jax_;
 };
 
 constexpr const char* kNet =

@@ -1,46 +1,30 @@
 // Tests xsp run: the work of ONNX Runtime from PyPI in a watched program, on the CPU.
 #include <filesystem>
 
-#include "tests/integration/packages.h"
-#include "tests/integration/run_xsp.h"
+#include "tests/integration/watched_python.h"
 
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
-class RunOnnxRuntimeTest : public WatchedTest {
+class RunOnnxRuntimeTest : public WatchedPythonTest {
  protected:
+  RunOnnxRuntimeTest() : WatchedPythonTest({"onnxruntime_python", "jax"}) {}
   void SetUp() override {
-    WatchedTest::SetUp();
+    WatchedPythonTest::SetUp();
     if (IsSkipped()) return;
-    for (const char* name : {"onnxruntime_python", "jax"}) {
-      const std::string packages = packages_of(name);
-      if (!std::filesystem::exists(packages)) {
-        GTEST_SKIP() << "no " << packages << ": tools/deps.sh";
-      }
-      packages_ += packages + ":";
-    }
     ASSERT_EQ(run({"models", "build", "mobilenet_v2", "-o", "net.onnx"}).status, 0);
   }
   void TearDown() override {
     std::filesystem::remove(folder / "tmp" / ".ses");  // ONNX Runtime's own
-    WatchedTest::TearDown();
+    WatchedPythonTest::TearDown();
   }
   Finished watch(const std::string& program, const std::vector<std::string>& options = {}) const {
-    write_file("program.py",
-               "import gc, numpy, onnxruntime\n"
-               "x = {'input': numpy.ones((1, 3, 224, 224), 'float32')}\n"
-               "cpu = ['CPUExecutionProvider']\n" +
-                   program);
-    std::vector<std::string> arguments = {"run", "-o", "t.xsp"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    arguments.insert(arguments.end(), {"--", kPython, "program.py"});
-    RunOptions run_options;
-    run_options.environment = {{"PYTHONPATH", packages_}};
-    Finished finished = run(arguments, run_options);
-    EXPECT_EQ(finished.status, 0) << finished.err;
-    return finished;
+    return watch_python(
+        "import gc, numpy, onnxruntime\n"
+        "x = {'input': numpy.ones((1, 3, 224, 224), 'float32')}\n"
+        "cpu = ['CPUExecutionProvider']\n" +
+            program,
+        options);
   }
   // How many inferences have layers, the fewest and the most layers of these, and how many layers
   // are outside of a model.
@@ -51,9 +35,6 @@ class RunOnnxRuntimeTest : public WatchedTest {
                  "(SELECT count(*) FROM span WHERE level = 3 AND model_id IS NULL) AS outside "
                  "FROM i")[0];
   }
-
- private:
-  std::string packages_;
 };
 
 TEST_F(RunOnnxRuntimeTest, TheNodesOfASessionAreLayersAndTheAnswersStayTheSame) {

@@ -1,27 +1,14 @@
 // Tests xsp run: the work of TensorFlow and Keras from PyPI in a watched program, on the CPU.
-#include <filesystem>
-
-#include "tests/integration/packages.h"
-#include "tests/integration/run_xsp.h"
+#include "tests/integration/watched_python.h"
 
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
-class RunTensorFlowTest : public WatchedTest {
+class RunTensorFlowTest : public WatchedPythonTest {
  protected:
-  void SetUp() override {
-    WatchedTest::SetUp();
-    if (IsSkipped()) return;
-    packages_ = packages_of("tensorflow_python");
-    if (!std::filesystem::exists(packages_)) {
-      GTEST_SKIP() << "no " << packages_ << ": tools/deps.sh";
-    }
-  }
+  RunTensorFlowTest() : WatchedPythonTest({"tensorflow_python"}) {}
   Finished watch(const std::string& program, const std::vector<std::string>& options = {}) const {
-    write_file(
-        "program.py",
+    return watch_python(
         "import numpy as np, tensorflow as tf\n"
         "keras = tf.keras\n"
         "def net():\n"
@@ -29,15 +16,8 @@ class RunTensorFlowTest : public WatchedTest {
         "        keras.layers.Conv2D(8, 3, activation='relu', name='first'),\n"
         "        keras.layers.Flatten(), keras.layers.Dense(10, name='last')], name='tiny')\n"
         "x = np.ones((4, 16, 16, 3), 'float32')\n" +
-            program);
-    std::vector<std::string> arguments = {"run", "-o", "t.xsp"};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    arguments.insert(arguments.end(), {"--", kPython, "program.py"});
-    RunOptions run_options;
-    run_options.environment = {{"PYTHONPATH", packages_}, {"TF_CPP_MIN_LOG_LEVEL", "3"}};
-    Finished finished = run(arguments, run_options);
-    EXPECT_EQ(finished.status, 0) << finished.err;
-    return finished;
+            program,
+        options);
   }
   // How many calls of the model have a layer of this type.
   nlohmann::json calls_with(const std::string& type) const {
@@ -45,9 +25,6 @@ class RunTensorFlowTest : public WatchedTest {
         "t.xsp",
         "SELECT count(DISTINCT model_id) FROM span WHERE level = 3 AND type LIKE '" + type + "'");
   }
-
- private:
-  std::string packages_;
 };
 
 TEST_F(RunTensorFlowTest, TheOperationsOfAFunctionAreLayersWithShapes) {

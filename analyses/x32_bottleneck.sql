@@ -7,17 +7,18 @@
 -- step is divided. On a GPU, the time in which no kernel runs is divided by the things that the GPU waits for, as in
 -- gpu_idle. `launch` is launching, and is the cause of that name in time_of_step. `device` is the wait for the start of
 -- a launched kernel. `copy` is the copying of data, or its preparation. `host` is all other work of the host, which
--- time_of_step divides. The time in which kernels run is divided by the limit of the kernels: the memory or arithmetic,
--- by the counters, or else by the roof of their layer; or communication (NCCL). The time without kernels is the
--- latency, or the step, minus the time of the kernels, and has the proportions of the run that recorded them. On a CPU,
--- the parts are the limits of the layers (layer_roofline) and the runtime between them, in the run that recorded the
--- layers. The limit of the kernels, or layers, alone is only a detail: if the GPU waits for the host, faster kernels
--- gain nothing.
+-- time_of_step divides. The time in which kernels run is divided by the limit of the kernels: memory-bound or
+-- compute-bound, by the counters, or else by the roof of their layer; or communication (NCCL). These are not the causes
+-- `memory` and `compute` of time_of_step, which go by the kind of the work alone: a product of matrices that waits for
+-- its data is compute there, and memory-bound here. The time without kernels is the latency, or the step, minus the
+-- time of the kernels, and has the proportions of the run that recorded them. On a CPU, the parts are the limits of the
+-- layers (layer_roofline) and the runtime between them, in the run that recorded the layers. The limit of the kernels,
+-- or layers, alone is only a detail: if the GPU waits for the host, faster kernels gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
--- @column bottleneck text The bottleneck: host, launch, device, memory, compute, communication, copy, runtime, unknown.
+-- @column bottleneck text The bottleneck: host, launch, device, memory-bound, compute-bound, communication, copy, runtime, unknown.
 -- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
 -- @column finding text The bottleneck as a sentence.
 -- @column work text The work of the inference: kernels, or layers on a CPU.
@@ -27,8 +28,8 @@
 -- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
 -- @column launch_pct pct Part of the latency: waiting until the next kernel is launched.
 -- @column device_pct pct Part of the latency: waiting until a launched kernel starts.
--- @column memory_pct pct Part of the latency: work that the memory limits.
--- @column compute_pct pct Part of the latency: work that arithmetic limits.
+-- @column memory_bound_pct pct Part of the latency: work that the memory limits.
+-- @column compute_bound_pct pct Part of the latency: work that arithmetic limits.
 -- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
 -- @column copy_pct pct Part of the latency: data are copied, and no kernel runs.
 -- @column runtime_pct pct Part of the latency on a CPU: the time between layers.
@@ -69,7 +70,8 @@ host_whole AS (
   WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted)) AND EXISTS (FROM host_layer)),
 -- Shares of the latency: the subject of each, and whether it is work.
 part AS MATERIALIZED (
-  SELECT CASE WHEN bound IN ('memory', 'compute', 'communication') THEN bound ELSE 'unknown' END AS what,
+  SELECT CASE WHEN bound IN ('memory', 'compute') THEN concat(bound, '-bound')
+      WHEN bound = 'communication' THEN bound ELSE 'unknown' END AS what,
     true AS is_work,
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
@@ -80,7 +82,7 @@ part AS MATERIALIZED (
                ((SELECT latency_ns FROM model) - (SELECT ns FROM busy)), (SELECT latency_ns FROM model))
   FROM cause WHERE cause <> 'busy' GROUP BY 1
   UNION ALL
-  SELECT CASE WHEN bound IN ('memory', 'compute') THEN bound ELSE 'unknown' END, true,
+  SELECT CASE WHEN bound IN ('memory', 'compute') THEN concat(bound, '-bound') ELSE 'unknown' END, true,
     pct(sum(ns), (SELECT ns FROM host_whole))
   FROM host_layer GROUP BY 1
   UNION ALL
@@ -93,23 +95,23 @@ whole AS MATERIALIZED (
 headline AS (
   SELECT what, sum(share_pct) AS share_pct FROM whole GROUP BY what
   ORDER BY sum(share_pct) DESC,
-    list_position(['host', 'launch', 'device', 'memory', 'compute', 'communication', 'copy', 'runtime', 'unknown'],
-      what)
+    list_position(['host', 'launch', 'device', 'memory-bound', 'compute-bound', 'communication', 'copy', 'runtime',
+      'unknown'], what)
   LIMIT 1),
 total AS (
   SELECT coalesce(sum(share_pct) FILTER (is_work), 0) AS work_pct,
     coalesce(sum(share_pct) FILTER (what = 'host'), 0) AS host_pct,
     coalesce(sum(share_pct) FILTER (what = 'launch'), 0) AS launch_pct,
     coalesce(sum(share_pct) FILTER (what = 'device'), 0) AS device_pct,
-    coalesce(sum(share_pct) FILTER (what = 'memory'), 0) AS memory_pct,
-    coalesce(sum(share_pct) FILTER (what = 'compute'), 0) AS compute_pct,
+    coalesce(sum(share_pct) FILTER (what = 'memory-bound'), 0) AS memory_bound_pct,
+    coalesce(sum(share_pct) FILTER (what = 'compute-bound'), 0) AS compute_bound_pct,
     coalesce(sum(share_pct) FILTER (what = 'communication'), 0) AS communication_pct,
     coalesce(sum(share_pct) FILTER (what = 'copy'), 0) AS copy_pct,
     coalesce(sum(share_pct) FILTER (what = 'runtime'), 0) AS runtime_pct,
     coalesce(sum(share_pct) FILTER (what = 'unknown'), 0) AS unknown_pct
   FROM whole),
 work AS (
-  SELECT what, share_pct FROM whole WHERE is_work ORDER BY share_pct DESC, what LIMIT 1)
+  SELECT replace(what, '-bound', '') AS what, share_pct FROM whole WHERE is_work ORDER BY share_pct DESC, what LIMIT 1)
 SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bottleneck,
   CASE WHEN bad.doubt IS NULL THEN h.share_pct END AS share_pct,
   CASE WHEN bad.doubt IS NOT NULL THEN concat('The measurement is in doubt: ', bad.doubt, '.')
@@ -118,8 +120,8 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
     WHEN 'host' THEN 'the GPU waits for the host'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
     WHEN 'device' THEN 'the GPU has not started the kernel that is launched'
-    WHEN 'memory' THEN concat('the memory holds back the ', worker, ' that run')
-    WHEN 'compute' THEN concat('arithmetic holds back the ', worker, ' that run')
+    WHEN 'memory-bound' THEN concat('the memory holds back the ', worker, ' that run')
+    WHEN 'compute-bound' THEN concat('arithmetic holds back the ', worker, ' that run')
     WHEN 'communication' THEN 'kernels exchange data with other devices'
     WHEN 'copy' THEN 'data are copied and no kernel runs'
     WHEN 'runtime' THEN 'the runtime is busy between layers'

@@ -364,8 +364,9 @@ TEST(RecordedRoof, BottleneckAddsUp) {
       const store::Table table = rows_of(*database, "bottleneck", batch);
       ASSERT_EQ(table.rows.size(), 1u);
       double sum = 0, most = 0;
-      for (const char* part : {"host_pct", "launch_pct", "device_pct", "memory_pct", "compute_pct",
-                               "communication_pct", "copy_pct", "runtime_pct", "unknown_pct"}) {
+      for (const char* part :
+           {"host_pct", "launch_pct", "device_pct", "memory_bound_pct", "compute_bound_pct",
+            "communication_pct", "copy_pct", "runtime_pct", "unknown_pct"}) {
         sum += number(cell(table, 0, part));
         most = std::max(most, number(cell(table, 0, part)));
       }

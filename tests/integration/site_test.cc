@@ -13,18 +13,23 @@ namespace fs = std::filesystem;
 
 class SiteTest : public XspTest {
  protected:
-  void make(const std::string& name, const std::string& model) const {
+  void make(const std::string& name, const std::string& model,
+            const std::string& fixture = "small.sql", const std::string& change = "") const {
     auto database = store::Database::create(folder / name);
     ASSERT_TRUE(database.ok()) << database.error().text;
-    std::ifstream fixture(places::source("tests/data/small.sql"));
+    std::ifstream file(places::source("tests/data/" + fixture));
     std::ostringstream sql;
-    sql << fixture.rdbuf();
+    sql << file.rdbuf() << change;
     ASSERT_TRUE(database->execute(sql.str()).ok());
     ASSERT_TRUE(
         database
             ->query("UPDATE evaluation SET value = $model WHERE key = 'model'", {{"model", model}})
             .ok());
     ASSERT_TRUE(database->finish().ok());
+  }
+  static std::string table(const std::string& page, const std::string& id) {
+    const size_t from = page.find("<table id=\"" + id + "\"");
+    return from == std::string::npos ? "" : page.substr(from, page.find("</table>", from) - from);
   }
   std::string text(const std::string& name) const {
     std::ifstream file(folder / name);
@@ -55,6 +60,36 @@ TEST_F(SiteTest, HasAPageForEachModelAndSystem) {
               std::string::npos);
   }
   EXPECT_EQ(models, 2u);
+}
+
+TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
+  fs::create_directory(folder / "results");
+  make("results/a.xsp", "small");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  std::string index = text("site/index.html");
+  EXPECT_NE(index.find("All figures were measured with fake"), std::string::npos);
+  EXPECT_EQ(table(index, "models-table").find(">framework<"), std::string::npos);
+  make("results/b.xsp", "small", "small.sql",
+       "UPDATE evaluation SET value = 'other' WHERE key = 'framework';"
+       "UPDATE run SET framework = 'other';");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  index = text("site/index.html");
+  EXPECT_EQ(index.find("measured with"), std::string::npos);
+  EXPECT_NE(table(index, "models-table").find(">framework<"), std::string::npos);
+}
+
+// At batch size 4 only the latency was measured, at 2 the kernels, too.
+TEST_F(SiteTest, TellsTheWorkOfTheLargestBatchWithKernels) {
+  fs::create_directory(folder / "results");
+  make("results/deep.xsp", "three", "gpu.sql");
+  make("results/wide.xsp", "three", "gpu.sql",
+       "DELETE FROM run WHERE run_id <> 5; UPDATE run SET batch = 4;");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  const std::string work = table(text("site/index.html"), "kernels-table");
+  EXPECT_NE(work.find(">2</td>"), std::string::npos) << work;
+  EXPECT_EQ(work.find(">4</td>"), std::string::npos) << work;
+  // Without kernels or layers, the bottleneck is not an unknown one: nobody measured it.
+  EXPECT_EQ(text("site/models/three.html").find("unknown"), std::string::npos);
 }
 
 TEST_F(SiteTest, ReplacesItsOwnPagesAndNoOthers) {

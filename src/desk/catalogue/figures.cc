@@ -31,6 +31,7 @@ struct Source {
   const char* row_text = "";
   const char* second_column = "";
   const char* second_text = "";
+  const char* needed = "";  // a column that is not empty in the figure's row
   bool is_sum = false;
   bool is_word = false;
 
@@ -51,6 +52,11 @@ struct Source {
     const bool is_second = *one.row_column != '\0';
     (is_second ? one.second_column : one.row_column) = its_column;
     (is_second ? one.second_text : one.row_text) = text;
+    return one;
+  }
+  constexpr Source needs(const char* its_column) const {
+    Source one = *this;
+    one.needed = its_column;
     return one;
   }
   // The sum over all rows.
@@ -102,8 +108,9 @@ constexpr std::array kSources = {
     Source{"convolution.kernel_share", kConvolution, "share_pct", "pct", "kernel"}
         .where("figure", "kernel latency")
         .where("source", "device"),
-    word("bottleneck", "bottleneck", "bottleneck", ""),
-    Source{"bottleneck.share", "bottleneck", "share_pct", "pct", ""},
+    // Without the work of the layers or kernels, the bottleneck is only what nobody recorded.
+    word("bottleneck", "bottleneck", "bottleneck", "").needs("work_bound"),
+    Source{"bottleneck.share", "bottleneck", "share_pct", "pct", ""}.needs("work_bound"),
     word("work.bound", "bottleneck", "work_bound", ""),
     Source{"kernels.latency", kKernels, "kernel_latency_ns", "ns", "kernel"},
     Source{"kernels.share", kKernels, "gpu_share_pct", "pct", "kernel"},
@@ -135,7 +142,9 @@ class Rows {
   bool fits(const std::vector<Value>& row, const Source& source, int64_t batch) const {
     const auto its_batch = store::maybe_int(at(row, "batch"));
     if (its_batch && *its_batch != batch) return false;
-    return has(row, source.row_column, source.row_text) &&
+    const bool has_needed =
+        *source.needed == '\0' || !store::text_of(at(row, source.needed)).empty();
+    return has_needed && has(row, source.row_column, source.row_text) &&
            has(row, source.second_column, source.second_text);
   }
   const std::vector<std::vector<Value>>& all() const { return table_.rows; }

@@ -153,6 +153,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
                                               const std::atomic<int>& stop) {
   std::unique_ptr<Worker> worker(new Worker(limits, stop));
   worker->rest_ = options.rest;
+  worker->device_ = options.device;
   XSP_TRY(worker->process_, Process::start(command_line(options), preload_of(options)));
   XSP_TRY(const Fields fields, worker->answer("ready", limits.answer_s));
   if (fields.size() < 5) return worker->fail(not_understood(fields[0]));
@@ -267,12 +268,16 @@ void Worker::place(unsigned first_processor) {
       ask("place\t" + std::to_string(first_processor), "placed", limits_.answer_s);
 }
 
-void Worker::settle() {
-  // The scheduler needs a rest as well. It remembers the load of sleeping threads with a half-life
-  // of 32 ms, and therefore places several threads of the next process on one processor. A
-  // ResNet-50 on 16 threads took three times as long for its first 75 ms after another model's
-  // block, and its usual time after 50 ms of rest.
+std::chrono::milliseconds rest_between_blocks(std::string_view device) {
+  // The scheduler remembers the load of sleeping threads with a half-life of 32 ms, and therefore
+  // places several threads of the next process on one processor. A ResNet-50 on 16 threads took
+  // three times as long for its first 75 ms after another model's block, and its usual time after
+  // 50 ms of rest. One thread launches the work of a GPU, and a rest would be most of the time.
   constexpr std::chrono::milliseconds kRest{60};
+  return device == "cpu" ? kRest : std::chrono::milliseconds::zero();
+}
+
+void Worker::settle() {
   constexpr std::chrono::milliseconds kStep{1};
   constexpr int kLooks = 100;
   constexpr int kAtRest = 2;  // consecutive checks
@@ -281,7 +286,7 @@ void Worker::settle() {
   for (int i = 0; i < kLooks; ++i) {
     at_rest = process_->wants_processor() ? 0 : at_rest + 1;
     if (at_rest == kAtRest) {
-      std::this_thread::sleep_for(kRest);
+      std::this_thread::sleep_for(rest_between_blocks(device_));
       return;
     }
     std::this_thread::sleep_for(kStep);

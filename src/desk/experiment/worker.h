@@ -9,12 +9,14 @@
 #define XSP_DESK_EXPERIMENT_WORKER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -88,6 +90,9 @@ struct Loaded {
 // of the last batch's first request.
 using OnLoad = std::function<void(int64_t answered, int64_t elapsed_ns, int64_t latency_ns)>;
 
+// Returns the rest after a block on a device ("cpu", "cuda:0") before another process's block.
+std::chrono::milliseconds rest_between_blocks(std::string_view device);
+
 class Worker : public Subject {
  public:
   // Starts the process and waits until the model is open. `stop` counts the user's requests to
@@ -142,6 +147,7 @@ class Worker : public Subject {
   OnLoad on_load_;
   std::optional<Error> failure_;
   std::string rest_;
+  std::string device_;
   bool never_rests_ = false;
 };
 

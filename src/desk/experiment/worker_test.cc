@@ -233,6 +233,12 @@ TEST_F(WorkerTest, SettlingGivesUpOnThreadsThatNeverRestAndSaysSoOnce) {
   EXPECT_TRUE((*resting)->take_notes().empty());
 }
 
+// The schedulers of processors need a rest, and a GPU's single thread does not.
+TEST_F(WorkerTest, OnlyProcessorsRestBetweenBlocks) {
+  EXPECT_GT(rest_between_blocks("cpu").count(), 32);
+  EXPECT_EQ(rest_between_blocks("cuda:0").count(), 0);
+}
+
 TEST_F(WorkerTest, AMissingProgramIsOneClearLine) {
   WorkerOptions options = script("");
   options.program = folder / "absent";

@@ -15,7 +15,6 @@ namespace {
 constexpr double kWidth = 560, kHeight = 320;
 constexpr double kLeft = 84, kRight = 40, kTop = 14, kBottom = 48;
 constexpr size_t kColours = 7;
-constexpr size_t kLabels = 24;  // more labels than this would cover each other
 
 // Maps values to the chart's width or height.
 class Scale {
@@ -116,6 +115,51 @@ std::string roof_line(const Roof& roof, const Scale& x, const Scale& y) {
   return "<polyline class=\"roof\" points=\"" + points + "\"/>";
 }
 
+// Places for the points' labels: none covers another label or a point. A point that finds no place
+// has its title alone, which a reader sees when the pointer is on it.
+class LabelPlaces {
+ public:
+  LabelPlaces(const Chart& chart, const Scale& x, const Scale& y) {
+    for (const Point& point : chart.points) {
+      const double at_x = x.at(point.x), at_y = y.at(point.y);
+      taken_.push_back({at_x - kRadius, at_y - kRadius, at_x + kRadius, at_y + kRadius});
+    }
+  }
+
+  std::string label(const Point& point, double x, double y) {
+    const double width = kLetter * static_cast<double>(point.label.size());
+    for (const bool is_right : {x <= kWidth * 0.7, x > kWidth * 0.7}) {
+      for (const double down : {0.0, -kLine, kLine}) {
+        const double from = is_right ? x + kGap : x - kGap - width;
+        const Box box{from, y + down - kLine / 2, from + width, y + down + kLine / 2};
+        if (from < kLeft || box.right > kWidth || box.top < 0 || box.bottom > kHeight) continue;
+        if (std::any_of(taken_.begin(), taken_.end(),
+                        [&](const Box& other) { return box.overlaps(other); })) {
+          continue;
+        }
+        taken_.push_back(box);
+        return fmt::format(
+            "<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
+            is_right ? x + kGap : x - kGap, y + down + 4, is_right ? "start" : "end",
+            escaped(point.label));
+      }
+    }
+    return {};
+  }
+
+ private:
+  struct Box {
+    double left, top, right, bottom;
+    bool overlaps(const Box& other) const {
+      return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+    }
+  };
+  static constexpr double kRadius = 4, kGap = 8;
+  static constexpr double kLine = 12, kLetter = 6;  // of the labels' font, at most
+
+  std::vector<Box> taken_;
+};
+
 std::string mark(const Chart& chart, const Point& point, const Scale& x, const Scale& y) {
   const size_t colour = point.group % kColours + 1;
   std::string svg;
@@ -129,13 +173,6 @@ std::string mark(const Chart& chart, const Point& point, const Scale& x, const S
   svg += fmt::format(
       "<circle class=\"c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>{}</title></circle>",
       colour, x.at(point.x), y.at(point.y), escaped(title));
-  if (!chart.has_lines && chart.points.size() <= kLabels) {
-    const bool is_right = x.at(point.x) > kWidth * 0.7;
-    svg +=
-        fmt::format("<text class=\"label\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>",
-                    x.at(point.x) + (is_right ? -8 : 8), y.at(point.y) + 4,
-                    is_right ? "end" : "start", escaped(point.label));
-  }
   return svg;
 }
 
@@ -188,6 +225,12 @@ std::string chart_html(const Chart& chart) {
   if (chart.roof) svg += roof_line(*chart.roof, x, y);
   if (chart.has_lines) svg += lines_of(chart, x, y);
   for (const Point& point : chart.points) svg += mark(chart, point, x, y);
+  if (!chart.has_lines) {
+    LabelPlaces places(chart, x, y);
+    for (const Point& point : chart.points) {
+      svg += places.label(point, x.at(point.x), y.at(point.y));
+    }
+  }
   return "<figure><figcaption>" + escaped(chart.title) + "</figcaption>" + svg + "</svg>" +
          legend(chart) + "</figure>\n";
 }

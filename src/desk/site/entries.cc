@@ -41,6 +41,14 @@ const Known& Entry::best() const {
   return any();
 }
 
+const Known& Entry::worked() const {
+  const Known* largest = &best();
+  for (const auto& [batch, one] : batches) {
+    if (one->measured("kernels.latency") != nullptr) largest = one;
+  }
+  return *largest;
+}
+
 const Known& Entry::fastest() const {
   const Known* most = &any();
   for (const auto& [batch, one] : batches) {

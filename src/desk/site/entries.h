@@ -27,6 +27,9 @@ struct Entry {
   // name it, the same rule is applied to all of them: the smallest within 1 % of the highest
   // throughput.
   const Known& best() const;
+  // Returns the evaluation that tells of the work on the device: that at the largest batch size at
+  // which kernels were recorded, or, if none were, at the best one.
+  const Known& worked() const;
   // Returns the evaluation with the highest throughput.
   const Known& fastest() const;
 };

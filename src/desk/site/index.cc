@@ -20,12 +20,53 @@ std::string section(const char* id, const char* title, const std::string& text) 
   return fmt::format("<h2 id=\"{}\">{}</h2>\n<p class=\"note\">{}</p>\n", id, title, text);
 }
 
-// Returns the cells that say which entry a row is about.
-std::vector<Cell> subject_cells(const Entry& entry) {
-  const Known& one = entry.any();
-  return {link_cell(one.model, model_page(one.model)), text_cell(one.framework),
-          link_cell(one.system + ", " + one.device, system_page(one.fingerprint))};
-}
+// The columns that say which entry a row is about. What all entries have in common stands once
+// above the tables, and has no column.
+class SubjectColumns {
+ public:
+  explicit SubjectColumns(const Entries& entries) {
+    if (entries.empty()) return;
+    const Known& first = entries.front().any();
+    for (const Entry& entry : entries) {
+      const Known& one = entry.any();
+      has_framework_ = has_framework_ || one.framework != first.framework;
+      has_system_ = has_system_ || system_cell(one).html != system_cell(first).html;
+      has_scenario_ = has_scenario_ || one.scenario != first.scenario;
+    }
+    std::string common;
+    if (!has_framework_) common += " with " + escaped(first.framework);
+    if (!has_system_) common += " on " + system_cell(first).html;
+    if (!has_scenario_) common += ", scenario " + escaped(first.scenario);
+    if (!common.empty()) lead_ = "<p class=\"lead\">All figures were measured" + common + ".</p>\n";
+  }
+
+  // Returns a sentence about what is common, or nothing.
+  const std::string& lead() const { return lead_; }
+  std::vector<std::string> heads(const std::vector<std::string>& others) const {
+    std::vector<std::string> all = {"model"};
+    if (has_framework_) all.emplace_back("framework");
+    if (has_system_) all.emplace_back("system");
+    if (has_scenario_) all.emplace_back("scenario");
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
+  std::vector<Cell> cells(const Entry& entry) const {
+    const Known& one = entry.any();
+    std::vector<Cell> all = {link_cell(one.model, model_page(one.model))};
+    if (has_framework_) all.push_back(text_cell(one.framework));
+    if (has_system_) all.push_back(system_cell(one));
+    if (has_scenario_) all.push_back(text_cell(one.scenario));
+    return all;
+  }
+
+ private:
+  static Cell system_cell(const Known& one) {
+    return link_cell(one.system + ", " + one.device, system_page(one.fingerprint));
+  }
+
+  bool has_framework_ = false, has_system_ = false, has_scenario_ = false;
+  std::string lead_;
+};
 
 Cell of(const Known* one, const std::string& metric) {
   return figure_cell(one == nullptr ? nullptr : [&]() -> const Figure* {
@@ -40,57 +81,59 @@ Cell convolution_cell(const Known& one) {
   return of(&one, is_device ? "convolution.kernel_share" : "convolution.latency_share");
 }
 
-std::string models_table(const std::vector<Known>& all, const Entries& entries) {
+std::string models_table(const std::vector<Known>& all, const Entries& entries,
+                         const SubjectColumns& subject) {
   Rows rows;
   for (const Entry& entry : entries) {
     const Known& best = entry.best();
-    std::vector<Cell> row = subject_cells(entry);
-    row.push_back(text_cell(entry.any().scenario));
+    std::vector<Cell> row = subject.cells(entry);
     const Figure* accuracy = accuracy_of(all, entry.any().model);
     row.push_back(figure_cell(accuracy));
     if (accuracy != nullptr) row.back().html += "<small>" + escaped(accuracy->metric) + "</small>";
-    row.push_back(of(&best, "layers.weights"));
+    row.push_back(of(&entry.worked(), "layers.weights"));
     row.push_back(of(entry.online(), "inference.latency"));
     row.push_back(of(&entry.fastest(), "throughput"));
     row.push_back(number_cell(static_cast<double>(best.batch), "count"));
-    row.push_back(convolution_cell(best));
+    row.push_back(convolution_cell(entry.worked()));
     rows.push_back(std::move(row));
   }
   return section("models", "Models",
                  "Latency is that of an inference at batch size 1. The best batch size is the "
                  "smallest within 1 % of the highest throughput. The share of convolution is that "
-                 "in the time of the kernels, or of the layers on a processor.") +
+                 "in the time of the kernels at the batch size of the table <a href=\"#kernels\">"
+                 "Work on the device</a>, or of the layers on a processor.") +
          table_html("models-table", "Each model in each framework, on each system",
-                    {"model", "framework", "system", "scenario", "accuracy", "weights",
-                     "online latency", "highest throughput", "best batch", "convolution"},
+                    subject.heads({"accuracy", "weights", "online latency", "highest throughput",
+                                   "best batch", "convolution"}),
                     rows);
 }
 
-std::string kernels_table(const Entries& entries) {
+std::string kernels_table(const Entries& entries, const SubjectColumns& subject) {
   Rows rows;
   for (const Entry& entry : entries) {
-    const Known& best = entry.best();
-    if (best.device == "cpu" && best.measured("kernels.latency") == nullptr) continue;
-    std::vector<Cell> row = subject_cells(entry);
-    row.push_back(number_cell(static_cast<double>(best.batch), "count"));
+    const Known& one = entry.worked();
+    if (one.device == "cpu" && one.measured("kernels.latency") == nullptr) continue;
+    std::vector<Cell> row = subject.cells(entry);
+    row.push_back(number_cell(static_cast<double>(one.batch), "count"));
     for (const char* metric :
          {"inference.latency", "kernels.share", "kernels.flops", "kernels.read", "kernels.written",
           "kernels.occupancy", "kernels.intensity", "kernels.rate", "kernels.bound",
           "bottleneck"}) {
-      row.push_back(of(&best, metric));
+      row.push_back(of(&one, metric));
     }
     rows.push_back(std::move(row));
   }
   const std::string html =
-      section("kernels", "Work on the device, at the best batch size",
-              "Flops and bytes are those that the device counted. The bound is that of the "
+      section("kernels", "Work on the device",
+              "Each model at the largest batch size at which its kernels were recorded. Flops and "
+              "bytes are those that the device counted. The bound is that of the "
               "kernels alone; the bottleneck is what delays the whole inference most. On a "
               "processor there are no kernels, and no row.");
   if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
   return html +
          table_html("kernels-table", "What the kernels of an inference do",
-                    {"model", "framework", "system", "batch", "latency", "kernels' share", "flops",
-                     "read", "written", "occupancy", "intensity", "rate", "bound", "bottleneck"},
+                    subject.heads({"batch", "latency", "kernels' share", "flops", "read", "written",
+                                   "occupancy", "intensity", "rate", "bound", "bottleneck"}),
                     rows);
 }
 
@@ -98,29 +141,29 @@ std::string kernels_table(const Entries& entries) {
 std::string rooflines(const Entries& entries) {
   std::map<std::string, Chart> charts;
   for (const Entry& entry : entries) {
-    const Known& best = entry.best();
-    const Figure* intensity = best.measured("kernels.intensity");
-    const Figure* rate = best.measured("kernels.rate");
+    const Known& one = entry.worked();
+    const Figure* intensity = one.measured("kernels.intensity");
+    const Figure* rate = one.measured("kernels.rate");
     Point point;
     if (intensity != nullptr && rate != nullptr) {
       point.x = *intensity->value;
       point.y = *rate->value;
     } else {
-      const Figure* flops = best.measured("layers.flops");
-      const Figure* bytes = best.measured("layers.bytes");
-      rate = best.measured("layers.rate");
+      const Figure* flops = one.measured("layers.flops");
+      const Figure* bytes = one.measured("layers.bytes");
+      rate = one.measured("layers.rate");
       if (flops == nullptr || bytes == nullptr || rate == nullptr || *bytes->value <= 0) continue;
       point.x = *flops->value / *bytes->value;
       point.y = *rate->value;
     }
     if (point.x <= 0 || point.y <= 0) continue;
-    point.label = fmt::format("{}, batch {}", best.model, best.batch);
-    Chart& chart = charts[best.system + ", " + best.device + "\n" + best.fingerprint];
-    chart.title = "Roofline: " + best.system + ", " + best.device;
+    point.label = fmt::format("{}, batch {}", one.model, one.batch);
+    Chart& chart = charts[one.system + ", " + one.device + "\n" + one.fingerprint];
+    chart.title = "Roofline: " + one.system + ", " + one.device;
     chart.x = {"arithmetic intensity", "flops_per_byte", true, false};
     chart.y = {"arithmetic", "flops_per_s", true, false};
-    const Figure* flat = best.measured("ceiling.arithmetic");
-    const Figure* slope = best.measured("ceiling.memory");
+    const Figure* flat = one.measured("ceiling.arithmetic");
+    const Figure* slope = one.measured("ceiling.memory");
     if (flat != nullptr && slope != nullptr) chart.roof = Roof{*slope->value, *flat->value};
     chart.points.push_back(std::move(point));
   }
@@ -128,7 +171,8 @@ std::string rooflines(const Entries& entries) {
   for (const auto& [name, chart] : charts) html += chart_html(chart);
   if (html.empty()) html = "<p class=\"none\">not measured</p>";
   return section("roofline", "Roofline over models",
-                 "Each model at its best batch size, under the ceilings of its device. Flops and "
+                 "Each model at the batch size of the table below, under the ceilings of its "
+                 "device. Flops and "
                  "bytes are counted on a GPU, and follow from the layers' shapes on a processor.") +
          "<div class=\"charts\">" + html + "</div>\n";
 }
@@ -165,7 +209,7 @@ std::string accuracy_charts(const std::vector<Known>& all, const Entries& entrie
          "<div class=\"charts\">" + chart_html(latency) + chart_html(throughput) + "</div>\n";
 }
 
-std::string batch_table(const Entries& entries) {
+std::string batch_table(const Entries& entries, const SubjectColumns& subject) {
   std::set<int64_t> sizes;
   for (const Entry& entry : entries) {
     if (entry.batches.size() < 2) continue;
@@ -175,7 +219,7 @@ std::string batch_table(const Entries& entries) {
   for (const Entry& entry : entries) {
     const Figure* first = entry.any().measured("throughput");
     if (entry.batches.size() < 2 || first == nullptr || *first->value <= 0) continue;
-    std::vector<Cell> row = subject_cells(entry);
+    std::vector<Cell> row = subject.cells(entry);
     for (const int64_t batch : sizes) {
       const Figure* figure = entry.at(batch, "throughput");
       if (figure == nullptr) {
@@ -193,22 +237,22 @@ std::string batch_table(const Entries& entries) {
     }
     rows.push_back(std::move(row));
   }
-  std::vector<std::string> heads = {"model", "framework", "system"};
+  std::vector<std::string> heads;
   for (const int64_t batch : sizes) heads.push_back("batch " + std::to_string(batch));
   return section("batch", "Batch sizes",
                  "The gain of throughput over the smallest batch size that was measured, and below "
                  "it the throughput.") +
-         table_html("batch-table", "Throughput by batch size", heads, rows);
+         table_html("batch-table", "Throughput by batch size", subject.heads(heads), rows);
 }
 
-std::string energy_table(const Entries& entries) {
+std::string energy_table(const Entries& entries, const SubjectColumns& subject) {
   Rows rows;
   for (const Entry& entry : entries) {
     for (const auto& [batch, one] : entry.batches) {
       const bool has_any = one->measured("energy.inference") != nullptr ||
                            one->measured("cost.million_inputs") != nullptr;
       if (!has_any) continue;
-      std::vector<Cell> row = subject_cells(entry);
+      std::vector<Cell> row = subject.cells(entry);
       row.push_back(number_cell(static_cast<double>(batch), "count"));
       for (const char* metric :
            {"energy.inference", "energy.input", "power", "cost.million_inputs"}) {
@@ -222,8 +266,8 @@ std::string energy_table(const Entries& entries) {
                              "in the currency of the price that the profile was given.");
   if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
   return html + table_html("energy-table", "Energy and cost of an inference",
-                           {"model", "framework", "system", "batch", "energy of an inference",
-                            "of an input", "power", "cost of a million inputs"},
+                           subject.heads({"batch", "energy of an inference", "of an input", "power",
+                                          "cost of a million inputs"}),
                            rows);
 }
 
@@ -278,13 +322,12 @@ std::string frameworks_table(const std::vector<Known>& all) {
                            rows);
 }
 
-std::string load_table(const Entries& entries) {
+std::string load_table(const Entries& entries, const SubjectColumns& subject) {
   Rows rows;
   for (const Entry& entry : entries) {
     for (const auto& [batch, one] : entry.batches) {
       if (one->measured("rate") == nullptr) continue;
-      std::vector<Cell> row = subject_cells(entry);
-      row.push_back(text_cell(one->scenario));
+      std::vector<Cell> row = subject.cells(entry);
       for (const char* metric :
            {"rate", "latency.mean", "latency.p50", "latency.p90", "latency.p99", "queue.mean"}) {
         row.push_back(of(one, metric));
@@ -297,8 +340,8 @@ std::string load_table(const Entries& entries) {
                              "with its wait in the queue.");
   if (rows.empty()) return html + "<p class=\"none\">not measured</p>\n";
   return html + table_html("load-table", "Requests by scenario",
-                           {"model", "framework", "system", "scenario", "rate", "mean latency",
-                            "50th percentile", "90th", "99th", "mean wait in the queue"},
+                           subject.heads({"rate", "mean latency", "50th percentile", "90th", "99th",
+                                          "mean wait in the queue"}),
                            rows);
 }
 
@@ -334,10 +377,13 @@ std::string systems_table(const std::vector<Known>& all) {
 
 std::string index_page(const std::vector<Known>& all, const Entries& entries) {
   if (all.empty()) return page_html("Models", "", "<p class=\"lead\">No evaluation is known.</p>");
+  const SubjectColumns subject(entries);
   return page_html("Models, frameworks and systems", "",
-                   models_table(all, entries) + accuracy_charts(all, entries) + rooflines(entries) +
-                       kernels_table(entries) + batch_table(entries) + energy_table(entries) +
-                       frameworks_table(all) + load_table(entries) + systems_table(all));
+                   subject.lead() + models_table(all, entries, subject) +
+                       accuracy_charts(all, entries) + rooflines(entries) +
+                       kernels_table(entries, subject) + batch_table(entries, subject) +
+                       energy_table(entries, subject) + frameworks_table(all) +
+                       load_table(entries, subject) + systems_table(all));
 }
 
 }  // namespace xsp::site

@@ -405,6 +405,7 @@ TEST_P(CatalogueTest, APlaceWithoutACatalogueIsSaidInOneLine) {
   const Finished missing = catalogue({"query", "SELECT 1"});
   EXPECT_EQ(missing.status, 1);
   EXPECT_EQ(error_lines(missing), 1) << missing.err;
+  EXPECT_NE(missing.err.find("no catalogue is there"), std::string::npos) << missing.err;
   make_some(1);
   place_ = GetParam() == Kind::kSqlite ? "results/100.xsp" : "postgresql:///xsp?host=/nothing";
   const Finished wrong = catalogue({"add", "results"});

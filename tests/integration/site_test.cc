@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 class SiteTest : public XspTest {
  protected:
-  void make(const std::string& name, const std::string& model) const {
+  void make(const std::string& name, const std::string& model,
+            const std::string& change = "") const {
     auto database = store::Database::create(folder / name);
     ASSERT_TRUE(database.ok()) << database.error().text;
     std::ifstream fixture(places::source("tests/data/small.sql"));
@@ -24,6 +25,7 @@ class SiteTest : public XspTest {
         database
             ->query("UPDATE evaluation SET value = $model WHERE key = 'model'", {{"model", model}})
             .ok());
+    ASSERT_TRUE(change.empty() || database->execute(change).ok());
     ASSERT_TRUE(database->finish().ok());
   }
   std::string text(const std::string& name) const {
@@ -55,6 +57,27 @@ TEST_F(SiteTest, HasAPageForEachModelAndSystem) {
               std::string::npos);
   }
   EXPECT_EQ(models, 2u);
+}
+
+// A gain of two doubtful throughputs is doubtful, and so are a ratio and the best batch size.
+TEST_F(SiteTest, WhatFollowsFromADoubtfulFigureIsDoubtful) {
+  fs::create_directory(folder / "results");
+  make("results/a.xsp", "small", "UPDATE run SET stopped_by = 'time'");
+  make("results/b.xsp", "small",
+       "UPDATE evaluation SET value = 'other' WHERE key = 'framework';"
+       "UPDATE run SET stopped_by = 'time'");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  const std::string index = text("site/index.html");
+  const auto doubts = [&index](const std::string& table) {
+    const size_t begin = index.find("<table id=\"" + table + "\"");
+    const std::string part = index.substr(begin, index.find("</table>", begin) - begin);
+    size_t count = 0;
+    for (size_t at = 0; (at = part.find("class=\"doubt\"", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(doubts("models-table"), 2u * 3u);      // latency, throughput, best batch
+  EXPECT_EQ(doubts("batch-table"), 2u * 2u);       // of two subjects, two sizes
+  EXPECT_EQ(doubts("frameworks-table"), 2u * 4u);  // two latencies and two ratios
 }
 
 TEST_F(SiteTest, ReplacesItsOwnPagesAndNoOthers) {

@@ -3,8 +3,9 @@
 
   tests/fleet/agree.py DIR DIR [--xsp BIN/xsp]
 
-Prints how many tasks have which verdict, and those that certainly differ, with their ratio and its interval. A
-task that xsp diff does not judge has the reason as its verdict. Exits with 1 if a task is in one sweep alone.
+Prints how many tasks have which verdict, and those that certainly differ, with their ratio and its interval.
+A task that xsp diff does not judge has the reason as its verdict. Exits with 1 if a task is in one sweep
+alone.
 """
 import argparse
 import collections

@@ -19,6 +19,7 @@ using WeightSource = std::function<void(size_t index, uint64_t offset, std::span
 
 struct WriteOptions {
   bool replace = false;  // replace an existing file at `path`; otherwise it is an error
+  int64_t batch = 1;     // of a format whose shapes are fixed
   // Receives the progress of the writing; returning false stops it (kInterrupted).
   std::function<bool(uint64_t done_bytes, uint64_t total_bytes)> progress;
 };

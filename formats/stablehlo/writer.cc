@@ -9,7 +9,7 @@ namespace xsp::formats {
 
 Status write_stablehlo(const Graph& graph, const WeightSource& weights, const std::string& path,
                        const WriteOptions& options) {
-  XSP_TRY(const KnownValues values, infer_shapes(graph, {{"batch", 1}}));
+  XSP_TRY(const KnownValues values, infer_shapes(graph, {{"batch", options.batch}}));
   stablehlo::Converter converter(graph, values);
   XSP_CHECK_OK(converter.convert());
   // The text of a weight is its bytes as hexadecimal digits, the first byte first.

@@ -1,8 +1,9 @@
 // Writes a Graph as a program of StableHLO's text form (*.mlir), which XLA's plugins compile, with
 // the same weights as the ONNX file as constants.
 //
-// Shapes are fixed there: the batch is 1, other dynamic dimensions have the model's defaults.
-// Images keep ONNX's order of axes. Every operation has the location of its layer.
+// Shapes are fixed there: the batch is that of the options, other dynamic dimensions have the
+// model's defaults. Images keep ONNX's order of axes. Every operation has the location of its
+// layer.
 #ifndef XSP_FORMATS_STABLEHLO_WRITER_H_
 #define XSP_FORMATS_STABLEHLO_WRITER_H_
 

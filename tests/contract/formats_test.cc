@@ -60,7 +60,10 @@ TEST_P(Formats, ComputeWhatTheOnnxFileDoes) {
   std::string own;
   for (const zoo::ModelFormat& format : zoo::model_formats()) {
     if (format.name != GetParam().format && format.name != std::string("onnx")) continue;
-    const Status status = zoo::build_model("mobilenet_v2", stem + format.ending, 1, {}, format);
+    formats::WriteOptions options;
+    options.batch = static_cast<int64_t>(GetParam().batch);
+    const Status status =
+        zoo::build_model("mobilenet_v2", stem + format.ending, 1, options, format);
     ASSERT_TRUE(status.ok()) << status.error().text;
     if (format.name == GetParam().format) own = stem + format.ending;
   }
@@ -78,8 +81,11 @@ TEST_P(Formats, ComputeWhatTheOnnxFileDoes) {
 INSTANTIATE_TEST_SUITE_P(All, Formats,
                          testing::Values(Case{"caffe", "opencv_dnn"}, Case{"mxnet", "mxnet"},
                                          Case{"tensorflow", "tensorflow"},
-                                         Case{"stablehlo", "pjrt", 1}),
-                         [](const auto& instance) { return instance.param.format; });
+                                         Case{"stablehlo", "pjrt", 1}, Case{"stablehlo", "pjrt"}),
+                         [](const auto& instance) {
+                           return instance.param.format + "_" +
+                                  std::to_string(instance.param.batch);
+                         });
 
 }  // namespace
 }  // namespace xsp::contract

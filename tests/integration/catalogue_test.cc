@@ -37,9 +37,9 @@ class CatalogueTest : public XspTest, public testing::WithParamInterface<Kind> {
   }
 
   // Writes an evaluation of four layers at the batch sizes 1 and 2, under this name.
-  // The machine has one fact besides, if it is given.
+  // The machine has one fact besides, if it is given, and the file is changed by SQL.
   void make(const std::string& name, const std::string& model, const std::string& key = "",
-            const std::string& value = "") const {
+            const std::string& value = "", const std::string& change = "") const {
     std::filesystem::create_directories((folder / name).parent_path());
     auto database = store::Database::create(folder / name);
     ASSERT_TRUE(database.ok()) << database.error().text;
@@ -48,6 +48,7 @@ class CatalogueTest : public XspTest, public testing::WithParamInterface<Kind> {
     sql << fixture.rdbuf() << "UPDATE evaluation SET value = '" << model
         << "' WHERE key = 'model';";
     if (!key.empty()) sql << "INSERT INTO evaluation VALUES ('" << key << "', '" << value << "');";
+    sql << change;
     ASSERT_TRUE(database->execute(sql.str()).ok());
     ASSERT_TRUE(database->finish().ok());
   }
@@ -275,7 +276,7 @@ TEST_P(CatalogueTest, SummariesHaveTheFiguresAndAreWrittenOnce) {
 TEST_P(CatalogueTest, AComparisonHasARatioOnlyIfNothingElseDiffers) {
   make("results/a.xsp", "one", "machine.kernel", "1");
   make("results/b.xsp", "two", "machine.kernel", "1");
-  make("results/c.xsp", "three", "machine.kernel", "2");
+  make("results/c.xsp", "three", "machine.kernel", "2", "UPDATE run SET stopped_by = 'time'");
   ASSERT_EQ(catalogue({"add", "results"}).status, 0);
   const Finished compared =
       catalogue({"compare", "inference.latency", "--over", "model", "--format", "json"});
@@ -285,6 +286,7 @@ TEST_P(CatalogueTest, AComparisonHasARatioOnlyIfNothingElseDiffers) {
   for (const auto& row : rows) {
     const bool is_fair = row["a"] != "three" && row["b"] != "three";
     EXPECT_EQ(row["ratio"].is_number(), is_fair) << row;
+    EXPECT_EQ(row["doubt"].is_null(), is_fair) << row;
     if (is_fair) {
       EXPECT_EQ(row["ratio"], 1);
     } else {
@@ -292,6 +294,9 @@ TEST_P(CatalogueTest, AComparisonHasARatioOnlyIfNothingElseDiffers) {
     }
   }
   EXPECT_EQ(catalogue({"compare", "inference.latency", "--over", "framework"}).status, 4);
+  const Finished unknown = catalogue({"compare", "inference.latncy", "--over", "model"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.err.find("did you mean 'inference.latency'"), std::string::npos) << unknown.err;
   EXPECT_EQ(catalogue({"compare", "inference.latency", "--over", "colour"}).status, 2);
 }
 
@@ -405,6 +410,7 @@ TEST_P(CatalogueTest, APlaceWithoutACatalogueIsSaidInOneLine) {
   const Finished missing = catalogue({"query", "SELECT 1"});
   EXPECT_EQ(missing.status, 1);
   EXPECT_EQ(error_lines(missing), 1) << missing.err;
+  EXPECT_NE(missing.err.find("no catalogue is there"), std::string::npos) << missing.err;
   make_some(1);
   place_ = GetParam() == Kind::kSqlite ? "results/100.xsp" : "postgresql:///xsp?host=/nothing";
   const Finished wrong = catalogue({"add", "results"});

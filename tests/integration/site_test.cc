@@ -13,18 +13,19 @@ namespace fs = std::filesystem;
 
 class SiteTest : public XspTest {
  protected:
-  void make(const std::string& name, const std::string& model,
-            const std::string& fixture = "small.sql", const std::string& change = "") const {
+  void make(const std::string& name, const std::string& model, const std::string& change = "",
+            const std::string& fixture = "small.sql") const {
     auto database = store::Database::create(folder / name);
     ASSERT_TRUE(database.ok()) << database.error().text;
     std::ifstream file(places::source("tests/data/" + fixture));
     std::ostringstream sql;
-    sql << file.rdbuf() << change;
+    sql << file.rdbuf();
     ASSERT_TRUE(database->execute(sql.str()).ok());
     ASSERT_TRUE(
         database
             ->query("UPDATE evaluation SET value = $model WHERE key = 'model'", {{"model", model}})
             .ok());
+    ASSERT_TRUE(change.empty() || database->execute(change).ok());
     ASSERT_TRUE(database->finish().ok());
   }
   static std::string table(const std::string& page, const std::string& id) {
@@ -69,7 +70,7 @@ TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
   std::string index = text("site/index.html");
   EXPECT_NE(index.find("All figures were measured with fake"), std::string::npos);
   EXPECT_EQ(table(index, "models-table").find(">framework<"), std::string::npos);
-  make("results/b.xsp", "small", "small.sql",
+  make("results/b.xsp", "small",
        "UPDATE evaluation SET value = 'other' WHERE key = 'framework';"
        "UPDATE run SET framework = 'other';");
   ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
@@ -81,15 +82,35 @@ TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
 // At batch size 4 only the latency was measured, at 2 the kernels, too.
 TEST_F(SiteTest, TellsTheWorkOfTheLargestBatchWithKernels) {
   fs::create_directory(folder / "results");
-  make("results/deep.xsp", "three", "gpu.sql");
-  make("results/wide.xsp", "three", "gpu.sql",
-       "DELETE FROM run WHERE run_id <> 5; UPDATE run SET batch = 4;");
+  make("results/deep.xsp", "three", "", "gpu.sql");
+  make("results/wide.xsp", "three", "DELETE FROM run WHERE run_id <> 5; UPDATE run SET batch = 4;",
+       "gpu.sql");
   ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
   const std::string work = table(text("site/index.html"), "kernels-table");
   EXPECT_NE(work.find(">2</td>"), std::string::npos) << work;
   EXPECT_EQ(work.find(">4</td>"), std::string::npos) << work;
   // Without kernels or layers, the bottleneck is not an unknown one: nobody measured it.
   EXPECT_EQ(text("site/models/three.html").find("unknown"), std::string::npos);
+}
+
+// A gain of two doubtful throughputs is doubtful, and so are a ratio and the best batch size.
+TEST_F(SiteTest, WhatFollowsFromADoubtfulFigureIsDoubtful) {
+  fs::create_directory(folder / "results");
+  make("results/a.xsp", "small", "UPDATE run SET stopped_by = 'time'");
+  make("results/b.xsp", "small",
+       "UPDATE evaluation SET value = 'other' WHERE key = 'framework';"
+       "UPDATE run SET stopped_by = 'time'");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  const std::string index = text("site/index.html");
+  const auto doubts = [&index](const std::string& id) {
+    const std::string part = table(index, id);
+    size_t count = 0;
+    for (size_t at = 0; (at = part.find("class=\"doubt\"", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(doubts("models-table"), 2u * 3u);      // latency, throughput, best batch
+  EXPECT_EQ(doubts("batch-table"), 2u * 2u);       // of two subjects, two sizes
+  EXPECT_EQ(doubts("frameworks-table"), 2u * 4u);  // two latencies and two ratios
 }
 
 TEST_F(SiteTest, ReplacesItsOwnPagesAndNoOthers) {

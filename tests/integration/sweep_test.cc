@@ -87,6 +87,17 @@ class SweepTest : public XspTest, public testing::WithParamInterface<const char*
     }
     return 0;
   }
+  // Returns what the catalogue says of the only sweep.
+  json noted_sweep() const {
+    const Finished asked =
+        run({"catalogue", "query", "--db", "out/catalogue.sqlite",
+             "SELECT sweep.state, created_at, count(*) AS tasks, sum(task.state = 'done') AS done "
+             "FROM sweep JOIN task ON task.sweep = sweep.id GROUP BY sweep.id",
+             "--format", "json"});
+    const json rows = json::parse(asked.out, nullptr, false);
+    EXPECT_TRUE(rows.is_array() && rows.size() == 1) << asked.out << asked.err;
+    return rows.is_array() && rows.size() == 1 ? rows[0] : json::object();
+  }
   void expect_complete(size_t number) const {
     EXPECT_EQ(results(), number);
     const std::vector<std::string> all = ends();
@@ -199,10 +210,17 @@ TEST_P(SweepTest, AKilledSweepGoesOn) {
   };
   EXPECT_EQ(begin(options).status, 128 + SIGKILL);
   EXPECT_LT(results(), 4u);
+  const json open = noted_sweep();
+  EXPECT_EQ(open["state"], "open");
+  EXPECT_EQ(open["tasks"], 4);
   const Finished finished = sweep({"resume", "out", "--no-site"});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(results(), 4u);
   expect_complete(4);
+  const json done = noted_sweep();
+  EXPECT_EQ(done["state"], "done");
+  EXPECT_EQ(done["done"], 4);
+  EXPECT_EQ(done["created_at"], open["created_at"]);
 }
 
 TEST_P(SweepTest, ACancelledSweepLeavesNothing) {
@@ -245,6 +263,14 @@ TEST_F(SweepFileTest, FaultsNameTheLine) {
     EXPECT_EQ(error_lines(finished), 1) << finished.err;
     EXPECT_NE(finished.err.find(error), std::string::npos) << finished.err;
   }
+}
+
+TEST_F(SweepFileTest, ACatalogueThatCannotBeWrittenIsSaidBeforeTheFirstTask) {
+  write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\n");
+  const Finished finished = run({"sweep", "sweep.yaml", "--db", "nosuch/c.sqlite"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_TRUE(fs::is_empty(folder / "a" / "attempts"));
 }
 
 TEST_F(SweepFileTest, AnOptionThatIsWrongIsNotTriedAgain) {

@@ -79,7 +79,7 @@ const std::vector<ModelFormat>& model_formats() {
       {"caffe", ".caffemodel", formats::write_caffe},
       {"mxnet", "-symbol.json", formats::write_mxnet},
       {"tensorflow", ".pb", formats::write_tensorflow},
-      {"stablehlo", ".mlir", formats::write_stablehlo},
+      {"stablehlo", ".mlir", formats::write_stablehlo, true},
   };
   return formats;
 }
@@ -124,7 +124,7 @@ Result<std::string> cached_model(const std::string& name,
 }
 
 Result<std::string> cached_model_as(const std::string& name,
-                                    const std::vector<std::string>& endings) {
+                                    const std::vector<std::string>& endings, int64_t batch) {
   namespace fs = std::filesystem;
   const auto opens = [&endings](const ModelFormat& format) {
     return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
@@ -142,8 +142,12 @@ Result<std::string> cached_model_as(const std::string& name,
   }
   if (format == formats.begin()) return cached_model(name);
   XSP_TRY(const fs::path cache, make_cache_folder("models"));
+  formats::WriteOptions options;
+  options.replace = true;
+  if (format->has_fixed_batch) options.batch = batch;
   const fs::path folder = cache.string() + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
-                          std::to_string(kBuilderVersion) + "-" + format->name;
+                          std::to_string(kBuilderVersion) + "-" + format->name +
+                          (options.batch == 1 ? "" : "-b" + std::to_string(options.batch));
   const std::string path = (folder / (name + format->ending)).string();
   std::error_code error;
   if (fs::exists(folder, error)) {
@@ -153,8 +157,6 @@ Result<std::string> cached_model_as(const std::string& name,
   // All files of the model appear at once.
   const fs::path part = folder.string() + "." + std::to_string(::getpid()) + ".part";
   fs::create_directories(part, error);
-  formats::WriteOptions options;
-  options.replace = true;
   Status built =
       build_model(name, (part / (name + format->ending)).string(), kDefaultSeed, options, *format);
   if (built.ok()) fs::rename(part, folder, error);

@@ -53,6 +53,7 @@ struct ModelFormat {
   const char* ending;  // suffix of the file's name
   Status (*write)(const formats::Graph& graph, const formats::WeightSource& weights,
                   const std::string& path, const formats::WriteOptions& options);
+  bool has_fixed_batch = false;  // a file is of one batch size
 };
 // The first is the default.
 const std::vector<ModelFormat>& model_formats();
@@ -71,10 +72,11 @@ Result<std::string> cached_model(const std::string& name,
 
 // Returns the path of the model in the user's cache, in the first format whose ending is one of
 // these, and writes it there if it is absent:
-// ${XDG_CACHE_HOME:-~/.cache}/xsp/models/NAME-SEED-VERSION-FORMAT/NAME.ENDING. Returns
+// ${XDG_CACHE_HOME:-~/.cache}/xsp/models/NAME-SEED-VERSION-FORMAT/NAME.ENDING. A format whose batch
+// is fixed gets this one, and then the folder's name ends with "-bBATCH", unless it is 1. Returns
 // kNotAvailable if no format has one of the endings.
 Result<std::string> cached_model_as(const std::string& name,
-                                    const std::vector<std::string>& endings);
+                                    const std::vector<std::string>& endings, int64_t batch = 1);
 
 }  // namespace xsp::zoo
 

@@ -240,6 +240,22 @@ TEST_F(Zoo, TheCacheHasAFormatThatAFrameworkOpens) {
   EXPECT_EQ(fs::last_write_time(*path), written);
   EXPECT_TRUE(cached_model_as("mobilenet_v2", {".x", ".onnx"})->ends_with(".onnx"));
   EXPECT_EQ(cached_model_as("mobilenet_v2", {".pt"}).error().code, Code::kNotAvailable);
+  EXPECT_EQ(*cached_model_as("mobilenet_v2", {".pb"}, 4), *path) << "its batch is not fixed";
+}
+
+TEST_F(Zoo, TheCacheHasAFileForEachBatchWhereThatIsFixed) {
+  const auto input_of = [](int64_t batch) -> std::string {
+    const Result<std::string> path = cached_model_as("mobilenet_v1_0.25_128", {".mlir"}, batch);
+    if (!path.ok()) return path.error().text;
+    std::ifstream file(*path);
+    std::string line;
+    while (std::getline(file, line)) {
+      if (line.find("@main(") != std::string::npos) break;
+    }
+    return line;
+  };
+  EXPECT_NE(input_of(1).find("tensor<1x3x128x128xf32>"), std::string::npos) << input_of(1);
+  EXPECT_NE(input_of(4).find("tensor<4x3x128x128xf32>"), std::string::npos) << input_of(4);
 }
 
 }  // namespace

@@ -114,6 +114,11 @@ Result<Catalogue> Catalogue::open(const std::string& place) {
 }
 
 Result<Catalogue> Catalogue::open_for_reading(const std::string& place) {
+  std::error_code error;
+  if (!is_server(place) && !fs::exists(place, error)) {
+    return failed(place +
+                  ": no catalogue is there: name one with --db, or make it with xsp catalogue add");
+  }
   XSP_TRY(std::unique_ptr<Engine> engine, open_engine(place, true));
   XSP_CHECK_OK(check_schema(*engine));
   return Catalogue(std::move(engine), folder_of(place));

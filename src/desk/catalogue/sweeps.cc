@@ -38,6 +38,10 @@ Status add_tasks(Engine& engine, const std::string& sweep, const std::vector<Tas
 
 Status Catalogue::note_sweep(const Sweep& sweep, const std::vector<Task>& tasks) {
   return write_whole(*engine_, [&]() -> Status {
+    const auto known = engine_->query("SELECT created_at FROM sweep WHERE id = $1", {sweep.id});
+    if (!known.ok()) return known.error();
+    const bool is_known = !known->rows.empty();
+    const store::Value created_at = is_known ? known->rows[0][0] : store::Value(sweep.created_at);
     for (const char* sql :
          {"DELETE FROM task WHERE sweep = $1", "DELETE FROM sweep WHERE id = $1"}) {
       const auto done = engine_->query(sql, {sweep.id});
@@ -45,7 +49,7 @@ Status Catalogue::note_sweep(const Sweep& sweep, const std::vector<Task>& tasks)
     }
     const auto done =
         engine_->query("INSERT INTO sweep(id, spec, state, created_at) VALUES ($1, $2, $3, $4)",
-                       {sweep.id, sweep.spec, sweep.state, sweep.created_at});
+                       {sweep.id, sweep.spec, sweep.state, created_at});
     if (!done.ok()) return done.error();
     for (size_t from = 0; from < tasks.size(); from += kRowsOfStatement) {
       XSP_CHECK_OK(add_tasks(*engine_, sweep.id, tasks, from));

@@ -5,13 +5,16 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "desk/catalogue/fair.h"
 #include "desk/catalogue/summary.h"
 #include "desk/cli/catalogue_access.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
+#include "shared/base/nearest.h"
 
 namespace xsp::cli {
 namespace {
@@ -111,12 +114,36 @@ std::string refusal(const catalogue::Pair& pair, Format format) {
   return pair.refused.front() + "; " + std::to_string(pair.refused.size() - 1) + " more";
 }
 
+// Returns why the two figures are less certain than was asked. A terminal has room for the first
+// words of the first doubt.
+std::string doubt_of(const catalogue::Figure& a, const catalogue::Figure& b, Format format) {
+  std::string all;
+  for (const auto& [side, figure] : {std::pair("a: ", &a), std::pair("b: ", &b)}) {
+    if (figure->doubt.empty()) continue;
+    if (format == Format::kTable) return figure->doubt.substr(0, figure->doubt.find(':'));
+    all += (all.empty() ? "" : "; ") + std::string(side) + figure->doubt;
+  }
+  return all;
+}
+
+Status check_metric(const std::string& metric, const std::vector<catalogue::Known>& all) {
+  std::set<std::string> known;
+  for (const catalogue::Known& one : all) {
+    for (const auto& [name, figure] : one.figures) known.insert(name);
+  }
+  if (known.empty() || known.count(metric) != 0) return Ok{};
+  return usage("figure '" + metric + "': unknown: " +
+               did_you_mean(metric, {known.begin(), known.end()},
+                            "name one of SELECT DISTINCT metric FROM result"));
+}
+
 // Compares one figure, pair by pair. A pair that differs in more than was asked has no ratio, and
 // says why.
 Status compare(const Options& options) {
   XSP_TRY(const catalogue::Over over, catalogue::over_of(options.over));
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
   XSP_TRY(const std::vector<catalogue::Known> all, catalogue::load(catalogue));
+  XSP_CHECK_OK(check_metric(options.metric, all));
   store::Table table;
   std::string unit;
   for (const catalogue::Pair& pair : catalogue::pairs_over(all, over)) {
@@ -126,11 +153,13 @@ Status compare(const Options& options) {
     unit = a->unit;
     const bool has_ratio = pair.refused.empty() && *a->value != 0;
     const std::string refused = refusal(pair, options.output.format);
+    const std::string doubt = doubt_of(*a, *b, options.output.format);
     table.rows.push_back({subject_of(*pair.a, over, true), pair.a->scenario, pair.a->batch,
                           subject_of(*pair.a, over, false), subject_of(*pair.b, over, false),
                           *a->value, *b->value,
                           has_ratio ? store::Value(*b->value / *a->value) : store::Value(),
-                          refused.empty() ? store::Value() : store::Value(refused)});
+                          refused.empty() ? store::Value() : store::Value(refused),
+                          doubt.empty() ? store::Value() : store::Value(doubt)});
   }
   if (table.rows.empty()) {
     return not_available("catalogue: no two evaluations have '" + options.metric +
@@ -144,7 +173,8 @@ Status compare(const Options& options) {
                    {"value_a_" + unit, "DOUBLE"},
                    {"value_b_" + unit, "DOUBLE"},
                    {"ratio", "DOUBLE"},
-                   {"refused", "VARCHAR"}};
+                   {"refused", "VARCHAR"},
+                   {"doubt", "VARCHAR"}};
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
 }
 

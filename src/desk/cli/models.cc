@@ -22,6 +22,7 @@ struct Options {
   std::string path;
   std::string format = zoo::model_formats().front().name;
   uint64_t seed = zoo::kDefaultSeed;
+  int64_t batch = 1;
   bool replace = false;
 };
 
@@ -151,6 +152,11 @@ Status build(const Options& options) {
   uint64_t bytes = 0;
   formats::WriteOptions write;
   write.replace = options.replace;
+  write.batch = options.batch;
+  if (options.batch != 1 && !format.has_fixed_batch) {
+    return usage("--batch " + std::to_string(options.batch) + ": a model in the format " +
+                 format.name + " takes any batch size: leave the option out");
+  }
   write.progress = [&](uint64_t done, uint64_t total) {
     const uint64_t percent = done * 100 / total;
     if (shows_progress && percent != shown_percent) {
@@ -202,6 +208,10 @@ void add_models(CLI::App& app, int& exit_status) {
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
   build_verb->add_option("--seed", options->seed, "Of the weights: the same seed, the same bytes")
+      ->type_name("N")
+      ->capture_default_str();
+  build_verb->add_option("--batch", options->batch, "Of stablehlo, where it is fixed")
+      ->check(CLI::PositiveNumber)
       ->type_name("N")
       ->capture_default_str();
   build_verb->add_flag("--force", options->replace, "Replace an existing file");

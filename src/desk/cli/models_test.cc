@@ -129,6 +129,9 @@ TEST_F(ModelsVerb, UsageErrorsExitWithTwo) {
   EXPECT_EQ(run("build").status, 2);
   EXPECT_EQ(run("build resnet50 --seed minus").status, 2);
   EXPECT_EQ(run("--format yaml").status, 2);
+  const Outcome batch = run("build resnet50 --batch 4");
+  EXPECT_EQ(batch.status, 2);
+  EXPECT_NE(batch.err.find("takes any batch size"), std::string::npos) << batch.err;
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 

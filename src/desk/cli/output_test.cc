@@ -51,6 +51,15 @@ TEST(Output, TableShowsTheLargestAndSaysWhatIsLeftOut) {
             "not measured: memory\n");
 }
 
+TEST(Output, AColumnWithoutANumberHasNoUnit) {
+  Sheet sheet = layers();
+  sheet.title.clear();
+  sheet.columns[3] = {"latency_low_ns", "ns", ""};
+  sheet.view.options = {{"columns", "latency_ns,latency_low_ns"}};
+  EXPECT_EQ(render(sheet, {}, plain()).rfind("latency  latency low\n     ms\n", 0), 0u)
+      << render(sheet, {}, plain());
+}
+
 // A ceiling that differs between layers, or that some layers lack, is not a caption of the table.
 TEST(Output, CaptionsAreTheSameInEveryRow) {
   Sheet sheet = layers();

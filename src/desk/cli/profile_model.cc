@@ -122,7 +122,7 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
 
 }  // namespace
 
-Status fit_zoo_model(const experiment::Probe& framework, Model* model) {
+Status fit_zoo_model(const experiment::Probe& framework, int64_t batch, Model* model) {
   std::string name;
   if (model->manifest) {
     if (model->manifest->model.kind == manifest::Source::Kind::kZoo) {
@@ -136,7 +136,7 @@ Status fit_zoo_model(const experiment::Probe& framework, Model* model) {
   if (name.empty() || std::find(formats.begin(), formats.end(), ending) != formats.end()) {
     return Ok{};
   }
-  XSP_TRY(model->path, zoo::cached_model_as(name, formats));
+  XSP_TRY(model->path, zoo::cached_model_as(name, formats, batch));
   std::error_code error;
   model->bytes = fs::file_size(model->path, error);
   return Ok{};

@@ -36,8 +36,8 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
                             const std::string& wanted);
 // Writes a model of the zoo in a format that the framework opens, if it does not open the file that
-// resolve_model found.
-Status fit_zoo_model(const experiment::Probe& framework, Model* model);
+// resolve_model found. `batch` is that of a format in which it is fixed.
+Status fit_zoo_model(const experiment::Probe& framework, int64_t batch, Model* model);
 // Completes a model that is stored in two files, as the framework does that: its size is that of
 // both, and its name is what both names begin with.
 void add_second_file(const experiment::Probe& framework, Model* model);

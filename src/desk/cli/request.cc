@@ -120,7 +120,8 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   XSP_TRY(const experiment::Framework framework,
           experiment::choose_framework(installation, name, model.path, stop));
   XSP_CHECK_OK(check_framework(model, *framework.probe));
-  XSP_CHECK_OK(fit_zoo_model(*framework.probe, &model));
+  const int batch = wanted.batches.size() == 1 ? wanted.batches[0] : 1;
+  XSP_CHECK_OK(fit_zoo_model(*framework.probe, batch, &model));
   add_second_file(*framework.probe, &model);
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
   request.worker.program = installation.worker;

@@ -46,9 +46,14 @@ Status work(const Options& options, const Folder& folder, const Plan& plan) {
   View view;
   {
     XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
+    SweepNotes notes(place_of(options, folder), plan);
+    XSP_CHECK_OK(notes.begin(sweep::view_of(folder, plan)));
     SweepProgress progress(plan, options.is_quiet);
-    XSP_TRY(view, sweep::run_sweep(folder, plan, *session, interrupts.count(),
-                                   [&](const View& now) { progress.show(now); }));
+    XSP_TRY(view,
+            sweep::run_sweep(folder, plan, *session, interrupts.count(), [&](const View& now) {
+              progress.show(now);
+              notes.show(now);
+            }));
   }
   XSP_CHECK_OK(note_sweep(place_of(options, folder), plan, view, options.is_quiet, folder));
   XSP_CHECK_OK(print_results(place_of(options, folder), folder, plan, view));

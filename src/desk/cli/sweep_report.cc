@@ -70,6 +70,28 @@ double left_s(const View& view, double elapsed_s, size_t done_before) {
   return done == 0 ? -1 : elapsed_s / static_cast<double>(done) * static_cast<double>(left);
 }
 
+// A catalogue is told of a change after this time, and after a hundred times the time that it took
+// the last time.
+constexpr std::chrono::seconds kNotesApart{5};
+constexpr int kNotesShare = 100;
+
+std::vector<State> states_of(const View& view) {
+  std::vector<State> states;
+  for (const TaskView& task : view.tasks) states.push_back(task.state);
+  return states;
+}
+
+Status note_tasks(Catalogue& catalogue, const sweep::Plan& plan, const View& view) {
+  std::vector<catalogue::Task> tasks;
+  for (size_t i = 0; i < plan.tasks.size(); ++i) {
+    const TaskView& task = view.tasks[i];
+    tasks.push_back({plan.tasks[i].name, plan.tasks[i].subject(), text_of(task.state),
+                     task.attempts, plan.tasks[i].subject(), task.seconds, task.where});
+  }
+  return catalogue.note_sweep(
+      {plan.id, plan.source, view.is_over() ? "done" : "open", experiment::utc_now()}, tasks);
+}
+
 std::vector<Value> cells_of(const sweep::Task& task) {
   return {task.name, task.framework.empty() ? "by the model" : task.framework,
           task.device.empty() ? "the best" : task.device,
@@ -190,6 +212,24 @@ void SweepProgress::show(const View& view) {
   last_ = view;
 }
 
+Status SweepNotes::begin(const View& view) {
+  XSP_TRY(Catalogue catalogue, Catalogue::open(place_));
+  noted_ = states_of(view);
+  next_ = Clock::now() + kNotesApart;
+  return note_tasks(catalogue, plan_, view);
+}
+
+void SweepNotes::show(const View& view) {
+  const Clock::time_point start = Clock::now();
+  std::vector<State> states = states_of(view);
+  if (start < next_ || states == noted_) return;
+  auto catalogue = Catalogue::open(place_);
+  const bool is_noted = catalogue.ok() && note_tasks(*catalogue, plan_, view).ok();
+  if (is_noted) noted_ = std::move(states);
+  const Clock::time_point end = Clock::now();
+  next_ = end + std::max<Clock::duration>(kNotesApart, kNotesShare * (end - start));
+}
+
 Status note_sweep(const std::string& place, const sweep::Plan& plan, const View& view,
                   bool is_quiet, const sweep::Folder& folder) {
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
@@ -202,14 +242,7 @@ Status note_sweep(const std::string& place, const sweep::Plan& plan, const View&
   for (const std::string& problem : added.problems) {
     std::fprintf(stderr, "left out: %s\n", problem.c_str());
   }
-  std::vector<catalogue::Task> tasks;
-  for (size_t i = 0; i < plan.tasks.size(); ++i) {
-    const TaskView& task = view.tasks[i];
-    tasks.push_back({plan.tasks[i].name, plan.tasks[i].subject(), text_of(task.state),
-                     task.attempts, plan.tasks[i].subject(), task.seconds, task.where});
-  }
-  return catalogue.note_sweep(
-      {plan.id, plan.source, view.is_over() ? "done" : "open", experiment::utc_now()}, tasks);
+  return note_tasks(catalogue, plan, view);
 }
 
 Status print_results(const std::string& place, const sweep::Folder& folder, const sweep::Plan& plan,

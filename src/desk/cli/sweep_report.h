@@ -2,7 +2,10 @@
 #ifndef XSP_DESK_CLI_SWEEP_REPORT_H_
 #define XSP_DESK_CLI_SWEEP_REPORT_H_
 
+#include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "desk/catalogue/catalogue.h"
 #include "desk/cli/terminal.h"
@@ -34,6 +37,25 @@ class SweepProgress {
   bool is_terminal_;
   double began_at_;
   sweep::View last_;
+};
+
+// Notes the tasks in the catalogue while they run, so that it tells of a sweep that is not over.
+class SweepNotes {
+ public:
+  SweepNotes(std::string place, const sweep::Plan& plan) : place_(std::move(place)), plan_(plan) {}
+  // Notes the sweep at its beginning. Fails if the catalogue cannot be written.
+  Status begin(const sweep::View& view);
+  // Notes what has changed, but seldom: it must not disturb what is measured. A catalogue that is
+  // away for a while is left alone: the end of the sweep notes everything again.
+  void show(const sweep::View& view);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string place_;
+  const sweep::Plan& plan_;
+  std::vector<sweep::State> noted_;
+  Clock::time_point next_;
 };
 
 // Adds the results and the tasks to the catalogue.

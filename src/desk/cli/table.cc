@@ -111,7 +111,9 @@ void fill(const Sheet& sheet, const Page& page, size_t index, double largest_bes
   std::vector<double> numbers;
   for (const size_t row : page.rows) numbers.push_back(number_at(sheet, row, index));
   const Scale scale(about.unit, numbers, largest_beside);
-  if (!column->is_text) column->unit = scale.label();
+  const bool has_number = std::any_of(numbers.begin(), numbers.end(),
+                                      [](double number) { return !std::isnan(number); });
+  if (!column->is_text && has_number) column->unit = scale.label();
   for (size_t i = 0; i < page.rows.size(); ++i) {
     const Value& value = sheet.table.rows[page.rows[i]][index];
     const bool is_number = !std::isnan(numbers[i]) && !column->is_text;

@@ -107,12 +107,23 @@ Cell figure_cell(const catalogue::Figure* figure) {
     cell.html += "<small>" + escaped(number_text(*figure->low, figure->unit)) + " to " +
                  escaped(number_text(*figure->high, figure->unit)) + "</small>";
   }
-  if (!figure->doubt.empty()) {
-    const std::string mark = figure->doubt.substr(0, figure->doubt.find(':'));
-    cell.html += "<small class=\"doubt\" title=\"" + escaped(figure->doubt) + "\">" +
-                 escaped(mark) + "</small>";
-  }
+  cell.html += doubt_html({figure});
   return cell;
+}
+
+std::string doubt_html(const std::vector<const catalogue::Figure*>& figures) {
+  std::vector<std::string> doubts;
+  for (const catalogue::Figure* figure : figures) {
+    if (figure == nullptr || figure->doubt.empty()) continue;
+    if (std::find(doubts.begin(), doubts.end(), figure->doubt) == doubts.end()) {
+      doubts.push_back(figure->doubt);
+    }
+  }
+  if (doubts.empty()) return {};
+  const std::string mark = doubts[0].substr(0, doubts[0].find(':'));
+  std::string all;
+  for (const std::string& doubt : doubts) all += (all.empty() ? "" : "; ") + doubt;
+  return "<small class=\"doubt\" title=\"" + escaped(all) + "\">" + escaped(mark) + "</small>";
 }
 
 Cell not_measured(std::string_view why) {

@@ -31,9 +31,11 @@ Cell text_cell(std::string_view text);
 Cell link_cell(std::string_view text, const std::string& address);
 Cell number_cell(double value, std::string_view unit);
 // Shows the value, its interval below it, and the first words of its doubt, whose rest is their
-// title, if it has one. A figure that
-// was not measured says so, with the reason as its title.
+// title, if it has one. A figure that was not measured says so, with the reason as its title.
 Cell figure_cell(const catalogue::Figure* figure);
+// Returns the mark of a number that follows from these figures: the first words of the first doubt
+// in them, with all doubts as its title. Empty: there is none.
+std::string doubt_html(const std::vector<const catalogue::Figure*>& figures);
 Cell not_measured(std::string_view why = {});
 
 // Returns a table that the reader can sort by its columns. `caption` says what it shows.

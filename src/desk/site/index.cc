@@ -81,11 +81,19 @@ Cell convolution_cell(const Known& one) {
   return of(&one, is_device ? "convolution.kernel_share" : "convolution.latency_share");
 }
 
+// The choice is as certain as the throughputs from which it is made.
+Cell best_batch_cell(const Entry& entry) {
+  Cell cell = number_cell(static_cast<double>(entry.best().batch), "count");
+  std::vector<const Figure*> throughputs;
+  for (const auto& [batch, one] : entry.batches) throughputs.push_back(one->measured("throughput"));
+  if (throughputs.size() > 1) cell.html += doubt_html(throughputs);
+  return cell;
+}
+
 std::string models_table(const std::vector<Known>& all, const Entries& entries,
                          const SubjectColumns& subject) {
   Rows rows;
   for (const Entry& entry : entries) {
-    const Known& best = entry.best();
     std::vector<Cell> row = subject.cells(entry);
     const Figure* accuracy = accuracy_of(all, entry.any().model);
     row.push_back(figure_cell(accuracy));
@@ -93,7 +101,7 @@ std::string models_table(const std::vector<Known>& all, const Entries& entries,
     row.push_back(of(&entry.worked(), "layers.weights"));
     row.push_back(of(entry.online(), "inference.latency"));
     row.push_back(of(&entry.fastest(), "throughput"));
-    row.push_back(number_cell(static_cast<double>(best.batch), "count"));
+    row.push_back(best_batch_cell(entry));
     row.push_back(convolution_cell(entry.worked()));
     rows.push_back(std::move(row));
   }
@@ -229,6 +237,7 @@ std::string batch_table(const Entries& entries, const SubjectColumns& subject) {
       const double ratio = *figure->value / *first->value;
       Cell cell = number_cell(ratio, "number");
       cell.html += "<small>" + escaped(number_text(*figure->value, "per_s")) + "</small>";
+      cell.html += doubt_html({figure, first});
       // The colour has the ratio's logarithm: full at 16 times, and none at once.
       const double share = std::clamp(std::log2(std::max(ratio, 1.0)) / 4, 0.0, 1.0);
       cell.style =
@@ -275,7 +284,9 @@ Cell ratio_cell(const catalogue::Pair& pair, const char* metric) {
   const Figure* a = pair.a->measured(metric);
   const Figure* b = pair.b->measured(metric);
   if (a == nullptr || b == nullptr || *a->value == 0) return not_measured();
-  return number_cell(*b->value / *a->value, "number");
+  Cell cell = number_cell(*b->value / *a->value, "number");
+  cell.html += doubt_html({a, b});
+  return cell;
 }
 
 Cell refusal_cell(const catalogue::Pair& pair) {

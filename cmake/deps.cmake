@@ -23,7 +23,7 @@ find_package(Threads REQUIRED)
 if(CMAKE_CROSSCOMPILING AND XSP_TESTS)
   # Debian has its sources for every architecture.
   add_subdirectory(/usr/src/googletest "${CMAKE_BINARY_DIR}/googletest" EXCLUDE_FROM_ALL)
-elseif(NOT CMAKE_CROSSCOMPILING)
+elseif(XSP_TESTS)
   find_package(GTest REQUIRED)
 endif()
 # The library that unwinds stacks of compiled code. It is used where it has a description of the processor's registers.
@@ -41,6 +41,7 @@ add_library(loadgen STATIC
   "${loadgen}/source/logging.cc" "${loadgen}/source/results.cc" "${loadgen}/source/test_settings_internal.cc"
   "${loadgen}/source/utils.cc" "${loadgen}/source/version.cc" "${loadgen}/source/generated/version_generated.cc")
 target_compile_options(loadgen PRIVATE -w)
+set_target_properties(loadgen PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 target_include_directories(loadgen SYSTEM PUBLIC "${loadgen}/source")
 target_link_libraries(loadgen PUBLIC Threads::Threads)
 if(XSP_CAPTURE_ONLY)
@@ -57,7 +58,9 @@ find_package(simdjson REQUIRED)
 if(XSP_FUZZ)
   return()
 endif()
-find_package(benchmark REQUIRED)
+if(NOT XSP_QUICK)
+  find_package(benchmark REQUIRED)
+endif()
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
@@ -84,6 +87,7 @@ file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/cli11.cc" CONTENT "${cli11_
 add_library(cli11 STATIC "${CMAKE_BINARY_DIR}/generated/cli11.cc")
 target_compile_definitions(cli11 PUBLIC CLI11_COMPILE)
 target_compile_options(cli11 PRIVATE -w)
+xsp_less_optimised(cli11)
 target_include_directories(cli11 SYSTEM PUBLIC "${cli11}/usr/include")
 
 # HTTP is only a server that listens on a socket: no TLS, no client proxies.

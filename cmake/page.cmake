@@ -7,15 +7,17 @@ function(xsp_page)
   if(NOT EXISTS "${CMAKE_SOURCE_DIR}/web/node_modules/vite")
     message(FATAL_ERROR "web/node_modules is not there: run tools/deps.sh")
   endif()
+  file(GLOB fetched "${XSP_DEPS}/node-*/bin")
+  find_program(XSP_NODE node PATHS ${fetched} REQUIRED)
   set(page "${CMAKE_BINARY_DIR}/web/index.html")
   add_custom_command(OUTPUT "${page}"
-    COMMAND npm run --silent build -- --logLevel warn --outDir "${CMAKE_BINARY_DIR}/web"
+    COMMAND "${XSP_NODE}" node_modules/vite/bin/vite.js build --logLevel warn --outDir "${CMAKE_BINARY_DIR}/web"
     WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}/web" DEPENDS ${sources} VERBATIM
     COMMENT "Building the page")
   file(GLOB chapters CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md" "${CMAKE_SOURCE_DIR}/docs/img/*")
   set(help "${CMAKE_BINARY_DIR}/help.html")
   add_custom_command(OUTPUT "${help}"
-    COMMAND node help/build.mjs "${help}"
+    COMMAND "${XSP_NODE}" help/build.mjs "${help}"
     WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}/web"
     DEPENDS ${chapters} "${CMAKE_SOURCE_DIR}/web/help/build.mjs" "${CMAKE_SOURCE_DIR}/web/help/help.css"
       "${CMAKE_SOURCE_DIR}/web/src/theme.css" VERBATIM

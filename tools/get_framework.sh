@@ -30,7 +30,11 @@ wheel() {
     --abi cp311 --abi abi3 --abi none --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 \
     --platform manylinux_2_25_x86_64 --platform manylinux2014_x86_64 --platform manylinux2010_x86_64 "$1==$2"
 }
-sdist() { python3 -m pip download --quiet --no-deps --no-binary=:all: "$1==$2"; }
+# pip asks a source archive for its name; with what is installed it does so without fetching what would build it.
+sdist() {
+  python3 -m pip download --quiet --no-deps --no-binary=:all: --no-build-isolation "$1==$2" ||
+    python3 -m pip download --quiet --no-deps --no-binary=:all: "$1==$2"
+}
 maven() {
   local group artifact classifier
   IFS=: read -r group artifact classifier <<<"$1"

@@ -9,8 +9,6 @@
 namespace xsp::formats {
 namespace {
 
-constexpr int64_t kUnknown = -1;
-
 bool keeps_integers(const KnownValue& value) {
   const int64_t elements = value.elements();
   return elements >= 0 && elements <= static_cast<int64_t>(kMaxKeptValues);
@@ -42,8 +40,8 @@ bool broadcast(const Shape& a, const Shape& b, Shape* result) {
   for (size_t i = 0; i < rank; ++i) {
     const int64_t m = i < rank - a.size() ? 1 : a[i - (rank - a.size())];
     const int64_t n = i < rank - b.size() ? 1 : b[i - (rank - b.size())];
-    if (m != n && m != 1 && n != 1 && m != kUnknown && n != kUnknown) return false;
-    (*result)[i] = m == 1 ? n : (n == 1 || m != kUnknown ? m : n);
+    if (m != n && m != 1 && n != 1 && m != kUnknownSize && n != kUnknownSize) return false;
+    (*result)[i] = m == 1 ? n : (n == 1 || m != kUnknownSize ? m : n);
   }
   return true;
 }
@@ -108,7 +106,7 @@ struct Slide {
 
 int64_t slide(const RuleContext& c, int64_t size, const Slide& s) {
   constexpr int64_t kSane = int64_t{1} << 40;  // keeps the arithmetic below from overflowing
-  if (size < 0) return kUnknown;
+  if (size < 0) return kUnknownSize;
   if (size > kSane || s.kernel < 1 || s.kernel > kSane || s.stride < 1 || s.stride > kSane)
     return -2;
   if (s.dilation < 1 || s.dilation > (1 << 20) || std::max(s.pad_begin, s.pad_end) > kSane)
@@ -139,7 +137,7 @@ bool slide_all(RuleContext& c, const Shape& x, const std::vector<int64_t>& kerne
     const Slide s = {kernel[i], at("strides", i, 1), at("dilations", i, 1), at("pads", i, 0),
                      at("pads", i + axes, 0)};
     y->push_back(slide(c, x[i + 2], s));
-    if (y->back() < kUnknown) return false;
+    if (y->back() < kUnknownSize) return false;
   }
   return true;
 }
@@ -215,7 +213,7 @@ void matmul(RuleContext& c) {
   c.set_shape(0, c.input(0)->dtype, y);
 }
 
-void non_max_suppression(RuleContext& c) { c.set_shape(0, kInt64, {kUnknown, 3}); }
+void non_max_suppression(RuleContext& c) { c.set_shape(0, kInt64, {kUnknownSize, 3}); }
 
 using Rule = void (*)(RuleContext&);
 

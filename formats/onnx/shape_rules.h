@@ -9,6 +9,8 @@
 
 namespace xsp::formats {
 
+constexpr int64_t kUnknownSize = -1;  // in a Shape: the size depends on the data
+
 // Return a * b and a + b, or the largest number if the result exceeds it. For sizes, which are not
 // negative.
 int64_t saturating_product(int64_t a, int64_t b);

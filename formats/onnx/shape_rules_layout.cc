@@ -8,8 +8,6 @@
 namespace xsp::formats {
 namespace {
 
-constexpr int64_t kUnknown = -1;
-
 void constant(RuleContext& c) {
   const Attribute* value = c.node.attribute("value");
   if (value != nullptr && value->tensor.size() == 1) {
@@ -37,7 +35,7 @@ void shape_of(RuleContext& c) {
   const int64_t end = std::max(begin, bound(c.node.integer("end", rank)));
   KnownValue y = {kInt64, {end - begin}, true, {}};
   y.integers.assign(x->shape.begin() + begin, x->shape.begin() + end);
-  if (std::count(y.integers.begin(), y.integers.end(), kUnknown) > 0) {
+  if (std::count(y.integers.begin(), y.integers.end(), kUnknownSize) > 0) {
     y.has_integers = false;
     y.integers.clear();
   }
@@ -56,7 +54,7 @@ void reshape(RuleContext& c) {
       if (i >= x->shape.size())
         return c.contradict("the new shape copies a size that is not there");
       y[i] = x->shape[i];
-      if (y[i] == kUnknown) return;
+      if (y[i] == kUnknownSize) return;
     } else if (y[i] == -1) {
       if (free_axis >= 0) return c.contradict("the new shape leaves two sizes open");
       free_axis = static_cast<int64_t>(i);
@@ -89,7 +87,8 @@ void flatten(RuleContext& c) {
   for (int64_t i = 0; i < rank; ++i) {
     const int64_t size = x->shape[static_cast<size_t>(i)];
     int64_t& side = y[i < axis ? 0 : 1];
-    side = size == kUnknown || side == kUnknown ? kUnknown : saturating_product(side, size);
+    side = size == kUnknownSize || side == kUnknownSize ? kUnknownSize
+                                                        : saturating_product(side, size);
   }
   c.set_shape(0, x->dtype, y);
 }
@@ -123,7 +122,7 @@ void concat(RuleContext& c) {
     if (axis < 0 || x->shape.size() != y.shape.size()) return c.contradict("ranks differ");
     int64_t& size = y.shape[static_cast<size_t>(axis)];
     const int64_t more = x->shape[static_cast<size_t>(axis)];
-    size = size == kUnknown || more == kUnknown ? kUnknown : saturating_sum(size, more);
+    size = size == kUnknownSize || more == kUnknownSize ? kUnknownSize : saturating_sum(size, more);
     y.has_integers = y.has_integers && x->has_integers && y.shape.size() == 1;
     if (!y.has_integers || y.integers.size() > kMaxKeptValues) y.integers.clear();
     if (y.has_integers) {
@@ -245,7 +244,7 @@ void slice(RuleContext& c) {
     const int64_t step = i < steps.size() ? steps[i] : 1;
     if (axis < 0 || step == 0 || step == INT64_MIN) return c.contradict("no such slice");
     int64_t& size = y.shape[static_cast<size_t>(axis)];
-    if (size == kUnknown) continue;
+    if (size == kUnknownSize) continue;
     const int64_t begin = slice_bound(starts[i], size, step < 0);
     const int64_t end = slice_bound(ends[i], size, step < 0);
     const int64_t span = step > 0 ? end - begin : begin - end;
@@ -271,7 +270,7 @@ void split(RuleContext& c) {
   if (has_sizes) sizes = c.integers(1);
   const int64_t parts = static_cast<int64_t>(c.node.outputs.size());
   const int64_t whole = x->shape[static_cast<size_t>(axis)];
-  if (parts == 0 || (sizes.empty() && whole == kUnknown)) return;
+  if (parts == 0 || (sizes.empty() && whole == kUnknownSize)) return;
   int64_t left = whole;
   for (int64_t i = 0; i < parts; ++i) {
     const size_t index = static_cast<size_t>(i);
@@ -295,7 +294,7 @@ void expand(RuleContext& c) {
     if (y[offset + i] == 1) y[offset + i] = x->shape[i];
   }
   for (const int64_t size : y) {
-    if (size < kUnknown) return c.contradict("a negative size");
+    if (size < kUnknownSize) return c.contradict("a negative size");
   }
   c.set_shape(0, x->dtype, y);
 }

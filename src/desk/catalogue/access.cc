@@ -61,15 +61,6 @@ Status check_name(const std::string& name) {
   return usage("token: '" + name + "': not a name of at most 64 letters, digits, '.', '_' and '-'");
 }
 
-store::Value text_or_null(const std::string& text) {
-  return text.empty() ? store::Value() : store::Value(text);
-}
-
-Status run(Engine& engine, const std::string& sql, const Cells& parameters = {}) {
-  const auto done = engine.query(sql, parameters);
-  return done.ok() ? Status(Ok{}) : Status(done.error());
-}
-
 constexpr const char* kColumns = "SELECT id, name, scope, created_at, revoked_at FROM token";
 
 Result<Token> token_of(const std::vector<store::Value>& row) {

@@ -16,12 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 using store::Value;
 
-Status run(Engine& engine, const std::string& sql, const Cells& parameters = {}) {
-  const auto done = engine.query(sql, parameters);
-  return done.ok() ? Status(Ok{}) : Status(done.error());
-}
-
-Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
 Value number_or_null(const std::optional<double>& number) {
   return number ? Value(*number) : Value();
 }

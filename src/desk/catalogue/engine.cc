@@ -38,4 +38,13 @@ Status write_whole(Engine& engine, const std::function<Status()>& work, int pati
   }
 }
 
+Status run(Engine& engine, const std::string& sql, const Cells& parameters) {
+  const auto done = engine.query(sql, parameters);
+  return done.ok() ? Status(Ok{}) : Status(done.error());
+}
+
+store::Value text_or_null(const std::string& text) {
+  return text.empty() ? store::Value() : store::Value(text);
+}
+
 }  // namespace xsp::catalogue

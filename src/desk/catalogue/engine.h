@@ -50,6 +50,11 @@ bool is_server(std::string_view place);
 // installed.
 Result<std::unique_ptr<Engine>> open_engine(const std::string& place, bool is_for_reading);
 
+// Runs a statement whose rows are of no interest.
+Status run(Engine& engine, const std::string& sql, const Cells& parameters = {});
+
+store::Value text_or_null(const std::string& text);
+
 // For this folder: one function for each engine.
 Result<std::unique_ptr<Engine>> open_sqlite(const std::string& path, bool is_for_reading);
 Result<std::unique_ptr<Engine>> open_postgres(const std::string& address);

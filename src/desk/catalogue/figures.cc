@@ -74,22 +74,23 @@ constexpr Source word(const char* metric, const char* analysis, const char* colu
   return one;
 }
 
-constexpr const char* kModel = "model_information";
+constexpr const char* kModelAnalysis = "model_information";
 constexpr const char* kSummary = "model_summary";
 constexpr const char* kRoofline = "layer_roofline";
 constexpr const char* kConvolution = "convolution_share";
 constexpr const char* kKernels = "kernels_in_model";
 constexpr std::array kSources = {
-    Source{"inference.latency", kModel, "latency_ns", "ns", "model"}.ends("low_ns", "high_ns"),
-    Source{"inference.p50", kModel, "median_ns", "ns", "model"},
-    Source{"inference.p90", kModel, "p90_ns", "ns", "model"},
-    Source{"inference.p99", kModel, "p99_ns", "ns", "model"},
-    Source{"inference.device", kModel, "device_ns", "ns", "kernel"},
-    Source{"inference.span", kModel, "span_ns", "ns", "kernel"},
-    Source{"step.period", kModel, "step_ns", "ns", ""}.ends("step_low_ns", "step_high_ns"),
-    Source{"throughput", kModel, "throughput_per_s", "per_s", "model"},
-    Source{"best_batch.knee", kModel, "batch", "count", "model"}.where("role", "knee"),
-    Source{"best_batch.peak", kModel, "batch", "count", "model"}.where("role", "peak"),
+    Source{"inference.latency", kModelAnalysis, "latency_ns", "ns", "model"}.ends("low_ns",
+                                                                                  "high_ns"),
+    Source{"inference.p50", kModelAnalysis, "median_ns", "ns", "model"},
+    Source{"inference.p90", kModelAnalysis, "p90_ns", "ns", "model"},
+    Source{"inference.p99", kModelAnalysis, "p99_ns", "ns", "model"},
+    Source{"inference.device", kModelAnalysis, "device_ns", "ns", "kernel"},
+    Source{"inference.span", kModelAnalysis, "span_ns", "ns", "kernel"},
+    Source{"step.period", kModelAnalysis, "step_ns", "ns", ""}.ends("step_low_ns", "step_high_ns"),
+    Source{"throughput", kModelAnalysis, "throughput_per_s", "per_s", "model"},
+    Source{"best_batch.knee", kModelAnalysis, "batch", "count", "model"}.where("role", "knee"),
+    Source{"best_batch.peak", kModelAnalysis, "batch", "count", "model"}.where("role", "peak"),
     Source{"layers.flops", kSummary, "value", "flops", "layer"}
         .where("section", "work")
         .where("item", "flops"),

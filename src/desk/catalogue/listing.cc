@@ -16,9 +16,9 @@ namespace {
   "(SELECT count(*) FROM evaluation e WHERE e." subject " = " key ")"
 
 // A subject is asked for by its id, which has the version, or by its name alone.
-const ListingFilter kModel = {"model", "the model's id or name", "(m.id = ? OR m.name = ?)"};
-const ListingFilter kFramework = {"framework", "the framework's id or name",
-                                  "(f.id = ? OR f.name = ?)"};
+const ListingFilter kModelFilter = {"model", "the model's id or name", "(m.id = ? OR m.name = ?)"};
+const ListingFilter kFrameworkFilter = {"framework", "the framework's id or name",
+                                        "(f.id = ? OR f.name = ?)"};
 
 // The things that were measured, and where.
 std::vector<Listing> subjects() {
@@ -30,7 +30,7 @@ std::vector<Listing> subjects() {
         {"version", "text", "m.version"},
         {"evaluations", "count", XSP_EVALUATIONS_OF("model", "m.id")}},
        "model m",
-       {kModel},
+       {kModelFilter},
        {{"id"}}},
       {"datasets",
        "The data sets on which models were judged.",
@@ -50,7 +50,7 @@ std::vector<Listing> subjects() {
         {"version", "text", "f.version"},
         {"evaluations", "count", XSP_EVALUATIONS_OF("framework", "f.id")}},
        "framework f",
-       {kFramework},
+       {kFrameworkFilter},
        {{"id"}}},
       {"systems",
        "The machines, each in one state of hardware and software; facts are a JSON object.",
@@ -142,9 +142,9 @@ Listing results() {
            {"file", "text", "e.file"}},
           "result r JOIN evaluation e ON r.evaluation = e.id",
           {{"metric", "the figure's name, such as inference.latency", "r.metric = ?"},
-           {kModel.name, kModel.description,
+           {kModelFilter.name, kModelFilter.description,
             "e.model IN (SELECT m.id FROM model m WHERE m.id = ? OR m.name = ?)"},
-           {kFramework.name, kFramework.description,
+           {kFrameworkFilter.name, kFrameworkFilter.description,
             "e.framework IN (SELECT f.id FROM framework f WHERE f.id = ? OR f.name = ?)"},
            {"system", "the system's fingerprint or name",
             "e.system IN (SELECT s.fingerprint FROM system s WHERE s.fingerprint = ? OR s.name = "

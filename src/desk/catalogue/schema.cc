@@ -79,11 +79,6 @@ const std::vector<Step>& steps() {
   return all;
 }
 
-Status run(Engine& engine, const std::string& sql, const Cells& parameters = {}) {
-  const auto done = engine.query(sql, parameters);
-  return done.ok() ? Status(Ok{}) : Status(done.error());
-}
-
 // Returns the version of the tables. Nothing of a catalogue: a failure.
 Result<int64_t> version_of(Engine& engine) {
   XSP_TRY(const store::Table table, engine.query("SELECT version FROM catalogue"));

@@ -16,14 +16,14 @@
 namespace xsp::cli {
 namespace {
 
-struct Options {
+struct AgentOptions {
   std::string place;
   std::string name;
   bool is_asker = false;
 };
 
 // Returns what this machine has.
-Result<sweep::Offer> offer_of(const Options& options, const std::atomic<int>& stop) {
+Result<sweep::Offer> offer_of(const AgentOptions& options, const std::atomic<int>& stop) {
   XSP_TRY(const experiment::Installation installation, experiment::this_installation());
   sweep::Offer offer;
   offer.name = options.name.empty() ? sweep::host_name() : options.name;
@@ -37,7 +37,7 @@ Result<sweep::Offer> offer_of(const Options& options, const std::atomic<int>& st
   return offer;
 }
 
-Status agent(const Options& options) {
+Status agent(const AgentOptions& options) {
   ::signal(SIGXFSZ, SIG_IGN);
   const experiment::Interrupts interrupts;
   // An asker is begun in the middle of a sweep, whose server may be starting again.
@@ -60,7 +60,7 @@ Status agent(const Options& options) {
 }  // namespace
 
 void add_agent(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AgentOptions>();
   CLI::App* verb = app.add_subcommand("agent", "Let this machine take tasks of sweeps");
   verb->add_option("--db", options->place,
                    "The catalogue with the queue: a file, or postgresql://USER@HOST/NAME")

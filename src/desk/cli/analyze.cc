@@ -12,7 +12,7 @@
 namespace xsp::cli {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
   std::string name;
   std::string file;
   std::vector<std::string> params;
@@ -86,7 +86,7 @@ Result<analyze::Parameters> parse_parameters(const std::vector<std::string>& tex
   return parameters;
 }
 
-Status analyze_file(const Options& options) {
+Status analyze_file(const AnalyzeOptions& options) {
   if (options.list)
     return options.name.empty() ? print_list(options.output) : print_about(options.name);
   if (options.name.empty()) {
@@ -105,7 +105,7 @@ Status analyze_file(const Options& options) {
 }  // namespace
 
 void add_analyze(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AnalyzeOptions>();
   CLI::App* verb = app.add_subcommand("analyze", "Ask an .xsp file a question of the catalogue");
   verb->add_option("NAME", options->name, "The analysis, by name or id: a2, layer_information")
       ->type_name("");

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 using catalogue::Added;
 using catalogue::Catalogue;
 
-struct Options {
+struct CatalogueOptions {
   std::string place;
   std::vector<std::string> paths;
   std::string sql;
@@ -35,7 +35,7 @@ struct Options {
 };
 
 // Returns the catalogue's place: as given, or beside the results.
-std::string place_of(const Options& options) {
+std::string place_of(const CatalogueOptions& options) {
   if (!options.place.empty()) return options.place;
   std::error_code error;
   fs::path folder = options.paths.empty() ? fs::path(".") : fs::path(options.paths[0]);
@@ -43,7 +43,7 @@ std::string place_of(const Options& options) {
   return (folder / catalogue::kFileName).string();
 }
 
-catalogue::Progress progress_of(const Options& options) {
+catalogue::Progress progress_of(const CatalogueOptions& options) {
   if (options.is_quiet || !terminal_of(2).is_terminal) return {};
   return [](size_t done, size_t all) {
     std::fprintf(stderr, "\rreading %zu/%zu%s", done, all, done == all ? "\r\033[K" : "");
@@ -51,7 +51,7 @@ catalogue::Progress progress_of(const Options& options) {
 }
 
 // Says what became of the files. Fails if one could not be read; the others are in the catalogue.
-Status tell(const Options& options, const std::string& place, const Added& added) {
+Status tell(const CatalogueOptions& options, const std::string& place, const Added& added) {
   for (const std::string& problem : added.problems) {
     std::fprintf(stderr, "left out: %s\n", problem.c_str());
   }
@@ -70,7 +70,7 @@ Status tell(const Options& options, const std::string& place, const Added& added
 // undoes what it had begun.
 void survive_size_limit() { std::signal(SIGXFSZ, SIG_IGN); }
 
-Status add(const Options& options) {
+Status add(const CatalogueOptions& options) {
   survive_size_limit();
   const std::string place = place_of(options);
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
@@ -83,7 +83,7 @@ Status add(const Options& options) {
   return tell(options, place, added);
 }
 
-Status rebuild(const Options& options) {
+Status rebuild(const CatalogueOptions& options) {
   survive_size_limit();
   const std::string place = place_of(options);
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
@@ -91,7 +91,7 @@ Status rebuild(const Options& options) {
   return tell(options, place, added);
 }
 
-Status query(const Options& options) {
+Status query(const CatalogueOptions& options) {
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
   XSP_TRY(store::Table table, catalogue.query(options.sql));
   return write_stdout(render(answer_sheet(std::move(table)), options.output, terminal_of(1)));
@@ -139,7 +139,7 @@ Status check_metric(const std::string& metric, const std::vector<catalogue::Know
 
 // Compares one figure, pair by pair. A pair that differs in more than was asked has no ratio, and
 // says why.
-Status compare(const Options& options) {
+Status compare(const CatalogueOptions& options) {
   XSP_TRY(const catalogue::Over over, catalogue::over_of(options.over));
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
   XSP_TRY(const std::vector<catalogue::Known> all, catalogue::load(catalogue));
@@ -178,8 +178,8 @@ Status compare(const Options& options) {
   return write_stdout(render(sheet_of(std::move(table)), options.output, terminal_of(1)));
 }
 
-void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit_status,
-              Status (*work)(const Options&)) {
+void run_with(CLI::App* verb, const std::shared_ptr<CatalogueOptions>& options, int& exit_status,
+              Status (*work)(const CatalogueOptions&)) {
   verb->add_option("--db", options->place,
                    "The catalogue: a file, or postgresql://USER@HOST/NAME; by default "
                    "catalogue.sqlite beside the results")
@@ -193,7 +193,7 @@ void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit
 }  // namespace
 
 void add_catalogue(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CatalogueOptions>();
   CLI::App* verb = app.add_subcommand("catalogue", "Index evaluations, and ask about all of them");
   verb->require_subcommand(1);
   CLI::App* adding = verb->add_subcommand("add", "Add .xsp files, and those in folders");

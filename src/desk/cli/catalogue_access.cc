@@ -13,7 +13,7 @@ namespace {
 
 using catalogue::Access;
 
-struct Options {
+struct CatalogueAccessOptions {
   std::string place = catalogue::kFileName;
   std::string name;
   std::string scope = "read";
@@ -26,7 +26,7 @@ store::Value text_or_null(const std::string& text) {
 }
 
 // Prints the secret alone on the standard output, so that a script can keep it.
-Status make_token(const Options& options) {
+Status make_token(const CatalogueAccessOptions& options) {
   XSP_TRY(const catalogue::Scope scope, catalogue::scope_of(options.scope));
   XSP_TRY(Access access, Access::open(options.place));
   XSP_TRY(const std::string secret, access.make_token(options.name, scope));
@@ -35,13 +35,13 @@ Status make_token(const Options& options) {
   return write_stdout(secret + "\n");
 }
 
-Status print(store::Table table, const Options& options) {
+Status print(store::Table table, const CatalogueAccessOptions& options) {
   OutputOptions output = options.output;
   output.all = true;
   return write_stdout(render(sheet_of(std::move(table)), output, terminal_of(1)));
 }
 
-Status list_tokens(const Options& options) {
+Status list_tokens(const CatalogueAccessOptions& options) {
   XSP_TRY(Access access, Access::open(options.place));
   XSP_TRY(const std::vector<catalogue::Token> tokens, access.tokens());
   store::Table table;
@@ -57,12 +57,12 @@ Status list_tokens(const Options& options) {
   return print(std::move(table), options);
 }
 
-Status revoke_token(const Options& options) {
+Status revoke_token(const CatalogueAccessOptions& options) {
   XSP_TRY(Access access, Access::open(options.place));
   return access.revoke(options.name);
 }
 
-Status show_audit(const Options& options) {
+Status show_audit(const CatalogueAccessOptions& options) {
   XSP_TRY(Access access, Access::open(options.place));
   XSP_TRY(const std::vector<catalogue::Audited> log, access.audited(options.limit));
   store::Table table;
@@ -76,8 +76,8 @@ Status show_audit(const Options& options) {
   return print(std::move(table), options);
 }
 
-void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit_status,
-              Status (*work)(const Options&)) {
+void run_with(CLI::App* verb, const std::shared_ptr<CatalogueAccessOptions>& options,
+              int& exit_status, Status (*work)(const CatalogueAccessOptions&)) {
   verb->add_option("--db", options->place, "The catalogue: a file, or postgresql://USER@HOST/NAME")
       ->type_name("PLACE")
       ->capture_default_str();
@@ -90,7 +90,7 @@ void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit
 }  // namespace
 
 void add_access_verbs(CLI::App& catalogue, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CatalogueAccessOptions>();
   CLI::App* token = catalogue.add_subcommand("token", "Make, list and revoke tokens of the API");
   token->require_subcommand(1);
   CLI::App* making = token->add_subcommand("new", "Make a token, and print it once");

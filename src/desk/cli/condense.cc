@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CondenseOptions {
   std::string file;
   std::string output;
   bool is_forced = false;
@@ -27,7 +27,7 @@ double mib(const fs::path& file) {
   return error ? 0 : static_cast<double>(bytes) / (1 << 20);
 }
 
-Status write_condensed(const Options& options) {
+Status write_condensed(const CondenseOptions& options) {
   fs::path output = options.output;
   if (output.empty()) output = fs::path(options.file).stem().string() + "-condensed.xsp";
   Place place{output, Place::Kind::kEvaluation, {options.file}, options.is_forced};
@@ -42,7 +42,7 @@ Status write_condensed(const Options& options) {
 }  // namespace
 
 void add_condense(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CondenseOptions>();
   CLI::App* verb = app.add_subcommand("condense", "Write a small copy of an .xsp file");
   verb->add_option("FILE", options->file, "The .xsp file")->required()->type_name("");
   verb->add_option("-o,--output", options->output, "The copy; by default FILE-condensed.xsp, here")

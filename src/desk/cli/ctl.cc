@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using watch::ControlFile;
 using What = ControlFile::What;
 
-struct Options {
+struct CtlOptions {
   int process = 0;
   std::string run;
   std::string levels;
@@ -36,7 +36,7 @@ bool watches(const ControlFile& file, int process) {
 }
 
 // Returns the selected runs: that of the process, that of the file, or else all running ones.
-Result<std::vector<ControlFile>> meant(const Options& options) {
+Result<std::vector<ControlFile>> meant(const CtlOptions& options) {
   std::vector<ControlFile> files = ControlFile::running();
   std::erase_if(files, [&options](const ControlFile& file) {
     return (options.process != 0 && !watches(file, options.process)) ||
@@ -53,7 +53,7 @@ Result<std::vector<ControlFile>> meant(const Options& options) {
   return failed("nothing is being watched: start a program with 'xsp run -- COMMAND'");
 }
 
-Status give(const Options& options, What what) {
+Status give(const CtlOptions& options, What what) {
   uint32_t levels = 0;
   if (!options.levels.empty()) {
     XSP_TRY(levels, experiment::parse_levels(options.levels));
@@ -70,7 +70,7 @@ Status give(const Options& options, What what) {
   return files[0].command(what, levels, process);
 }
 
-Status show(const Options& options) {
+Status show(const CtlOptions& options) {
   XSP_TRY(const std::vector<ControlFile> files, meant(options));
   Sheet sheet;
   sheet.columns = {{"run", "text", ""},    {"process", "id", ""},  {"program", "text", ""},
@@ -91,7 +91,7 @@ Status show(const Options& options) {
 }
 
 CLI::App* add_part(CLI::App& verb, const std::string& name, const std::string& what,
-                   Options* options) {
+                   CtlOptions* options) {
   CLI::App* part = verb.add_subcommand(name, what);
   part->add_option("--pid", options->process, "This process alone; else all, and those to come")
       ->check(CLI::PositiveNumber)
@@ -104,7 +104,7 @@ CLI::App* add_part(CLI::App& verb, const std::string& name, const std::string& w
 }  // namespace
 
 void add_ctl(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CtlOptions>();
   CLI::App* verb = app.add_subcommand("ctl", "Switch recording of running programs on and off");
   verb->require_subcommand(1);
   const auto end_with = [&exit_status](const Status& status) {

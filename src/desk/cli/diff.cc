@@ -71,7 +71,7 @@ constexpr const char* kHelp =
     "  xsp diff ort.xsp torch.xsp --table layers --all --batch 4\n"
     "  xsp diff a.xsp b.xsp --format json | jq .layers";
 
-struct Options {
+struct DiffOptions {
   std::vector<std::string> given = std::vector<std::string>(2);  // files, or models with --run
   bool is_run = false;
   PairOptions pairs;
@@ -123,7 +123,7 @@ bool compares_steps(const Comparison& model) {
   });
 }
 
-Sheet sheet_of(const Named& one) {
+Sheet sheet_of_named(const Named& one) {
   Sheet sheet;
   sheet.title = one.name == "facts" ? "What differs"
                 : one.name == "model"
@@ -148,7 +148,7 @@ Sheet sheet_of(const Named& one) {
 }
 
 // Returns {"evaluations": [...], "warnings": [...], "model": [...], ..., "not_measured": {...}}.
-std::string json_of(const Options& options, const std::vector<std::string>& names,
+std::string json_of(const DiffOptions& options, const std::vector<std::string>& names,
                     const std::vector<Named>& tables, const std::optional<Gate>& gate) {
   const auto quoted = [](const auto& value) {
     return nlohmann::ordered_json(value).dump(-1, ' ', false,
@@ -181,7 +181,7 @@ std::string json_of(const Options& options, const std::vector<std::string>& name
   return text + "}\n";
 }
 
-Status print(const Options& options, const std::vector<std::string>& names,
+Status print(const DiffOptions& options, const std::vector<std::string>& names,
              const std::vector<Named>& tables, const std::optional<Gate>& gate) {
   if (options.output.format == Format::kJson) {
     return write_stdout(json_of(options, names, tables, gate));
@@ -206,7 +206,7 @@ Status print(const Options& options, const std::vector<std::string>& names,
       text += "note: " + warning + "\n";
       warned.push_back(warning);
     }
-    const Sheet sheet = sheet_of(one);
+    const Sheet sheet = sheet_of_named(one);
     text += one.name == "facts" && sheet.table.rows.empty()
                 ? "Nothing differs in what was measured with.\n"
                 : render(sheet, options.output, terminal);
@@ -216,7 +216,7 @@ Status print(const Options& options, const std::vector<std::string>& names,
   return write_stdout(text);
 }
 
-Result<std::vector<Named>> compare_all(const Options& options,
+Result<std::vector<Named>> compare_all(const DiffOptions& options,
                                        const std::vector<store::Database*>& compared,
                                        const compare::CompareOptions& how) {
   std::vector<std::string> names = {options.table};
@@ -239,7 +239,7 @@ Result<std::vector<Named>> compare_all(const Options& options,
 }
 
 // Compares the files and prints the result, under these names. Returns the result of the gate.
-Result<std::optional<Gate>> compare_files(const Options& options,
+Result<std::optional<Gate>> compare_files(const DiffOptions& options,
                                           const std::vector<std::string>& files,
                                           const std::vector<std::string>& names,
                                           const compare::CompareOptions& how) {
@@ -268,13 +268,13 @@ Result<int> status_of(const std::optional<Gate>& gate) {
                        ": profile for longer, or the batch sizes that both have");
 }
 
-Result<int> diff_files(const Options& options, const compare::CompareOptions& how) {
+Result<int> diff_files(const DiffOptions& options, const compare::CompareOptions& how) {
   XSP_TRY(const std::optional<Gate> gate,
           compare_files(options, options.given, options.given, how));
   return status_of(gate);
 }
 
-Result<int> diff_run(const Options& options, const compare::CompareOptions& how) {
+Result<int> diff_run(const DiffOptions& options, const compare::CompareOptions& how) {
   PairOptions pairs = options.pairs;
   pairs.both.batch = options.batch;
   XSP_TRY(const PairFiles files, run_pairs(pairs, options.given, command_line()));
@@ -285,7 +285,7 @@ Result<int> diff_run(const Options& options, const compare::CompareOptions& how)
   return status;
 }
 
-Result<int> diff(const Options& options) {
+Result<int> diff(const DiffOptions& options) {
   if (options.fail_on_regression_pct &&
       (!std::isfinite(*options.fail_on_regression_pct) || *options.fail_on_regression_pct < 0)) {
     return usage("--fail-on-regression: not a share of 0 % or more: give one, such as 5");
@@ -315,7 +315,7 @@ Result<int> diff(const Options& options) {
 }  // namespace
 
 void add_diff(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   CLI::App* verb = app.add_subcommand("diff", "Compare two evaluations: model, layers, kernels");
   verb->add_option("A", options->given[0], "The reference: an .xsp file, or a model with --run")
       ->required()

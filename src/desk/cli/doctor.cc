@@ -395,7 +395,7 @@ std::string render_findings(const Findings& findings, const Terminal& terminal) 
   return text;
 }
 
-Sheet sheet_of(const Findings& findings) {
+Sheet sheet_of_findings(const Findings& findings) {
   Sheet sheet;
   sheet.columns = {{"kind", "text", ""},
                    {"name", "text", ""},
@@ -416,7 +416,7 @@ Status doctor(const OutputOptions& options) {
   XSP_TRY(const Findings findings, examine());
   const Terminal terminal = terminal_of(1);
   if (options.format == Format::kTable) return write_stdout(render_findings(findings, terminal));
-  return write_stdout(render(sheet_of(findings), options, terminal));
+  return write_stdout(render(sheet_of_findings(findings), options, terminal));
 }
 
 // Replaces this process with the script that installs an adapter's framework.

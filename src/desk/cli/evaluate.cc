@@ -22,7 +22,7 @@
 namespace xsp::cli {
 namespace {
 
-struct Options : RequestOptions {
+struct EvaluateOptions : RequestOptions {
   scenario::Scenario scenario;
   std::string bound;
   std::string max_wait;
@@ -33,7 +33,7 @@ struct Options : RequestOptions {
   OutputOptions format;
 };
 
-Result<scenario::Scenario> scenario_of(const Options& options) {
+Result<scenario::Scenario> scenario_of(const EvaluateOptions& options) {
   scenario::Scenario scenario = options.scenario;
   scenario.seed = options.seed;
   if (options.max_time_s > 0) scenario.time_s = options.max_time_s;
@@ -203,7 +203,7 @@ std::string scores_of(const predict::Scored& scored) {
 }
 
 // Prints the answer, or for a program the rows of the table `result`.
-Status show(const Options& options, const experiment::Request& request,
+Status show(const EvaluateOptions& options, const experiment::Request& request,
             const scenario::Outcome& outcome, const predict::Scored& scored) {
   if (options.format.format == Format::kTable) {
     std::string text = scores_of(scored) + answer_of(outcome);
@@ -218,7 +218,7 @@ Status show(const Options& options, const experiment::Request& request,
 }
 
 // Reads the data set, and checks its labels if they are to be compared.
-Result<Items> items_of(const Options& options) {
+Result<Items> items_of(const EvaluateOptions& options) {
   XSP_TRY(std::vector<predict::Item> set, predict::read_dataset(options.data));
   XSP_TRY(Items items, prepare_items(options.model, std::move(set)));
   // A ranking's labels are known; a text may be any.
@@ -230,7 +230,7 @@ Result<Items> items_of(const Options& options) {
   return items;
 }
 
-Status evaluate(const Options& options, int& exit_status) {
+Status evaluate(const EvaluateOptions& options, int& exit_status) {
   const experiment::Interrupts interrupts;
   XSP_TRY(scenario::Scenario scenario, scenario_of(options));
   std::optional<Items> items;
@@ -279,7 +279,7 @@ Status evaluate(const Options& options, int& exit_status) {
   return Ok{};
 }
 
-void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
+void add_load(CLI::App* verb, const std::shared_ptr<EvaluateOptions>& options) {
   scenario::Scenario& scenario = options->scenario;
   verb->add_option("--scenario", scenario.name,
                    "How requests come: " + joined(scenario::scenario_names()));
@@ -327,7 +327,7 @@ void add_load(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->capture_default_str();
 }
 
-void add_accuracy(CLI::App* verb, const std::shared_ptr<Options>& options) {
+void add_accuracy(CLI::App* verb, const std::shared_ptr<EvaluateOptions>& options) {
   verb->add_flag("--accuracy", options->accuracy,
                  "Score the model's answers to the files of --data, each once; exit status 3 if "
                  "what its manifest expects is missed");
@@ -337,7 +337,7 @@ void add_accuracy(CLI::App* verb, const std::shared_ptr<Options>& options) {
 }
 
 // Refuses options that do not go together.
-Status check_options(const Options& options) {
+Status check_options(const EvaluateOptions& options) {
   const bool has_scenario = !options.scenario.name.empty();
   if (options.accuracy && options.data.empty()) {
     return usage("--data: missing: --accuracy needs files and their labels");
@@ -354,7 +354,7 @@ Status check_options(const Options& options) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateOptions>();
   options->counters = "none";  // a load counts nothing
   CLI::App* verb = app.add_subcommand(
       "evaluate", "Let a model answer requests under load, or score its answers");

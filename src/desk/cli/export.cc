@@ -23,7 +23,7 @@ using exporters::Request;
 using exporters::Takes;
 using exporters::Written;
 
-struct Options {
+struct ExportOptions {
   std::string file;
   std::string format;
   std::string output;
@@ -59,7 +59,7 @@ Result<std::pair<int64_t, int64_t>> range_of(const std::string& text) {
                ": not a range: give the first and the last iteration, as in 5..7");
 }
 
-Status check_options(const Options& options, const Exporter& exporter) {
+Status check_options(const ExportOptions& options, const Exporter& exporter) {
   const bool asks_spans = options.run || !options.range.empty();
   const bool asks_tables = !options.table.empty() || !options.query.empty();
   if (exporter.takes == Takes::kTables && asks_spans) {
@@ -75,7 +75,7 @@ Status check_options(const Options& options, const Exporter& exporter) {
   return Ok{};
 }
 
-fs::path output_of(const Options& options, const Exporter& exporter) {
+fs::path output_of(const ExportOptions& options, const Exporter& exporter) {
   if (!options.output.empty()) return options.output;
   fs::path name = fs::path(options.file).stem();
   if (!options.query.empty()) return name += exporter.ending;
@@ -83,7 +83,7 @@ fs::path output_of(const Options& options, const Exporter& exporter) {
   return name += exporter.takes == Takes::kTables ? "-" + exporter.name : exporter.ending;
 }
 
-Status check_output(const fs::path& output, const Options& options) {
+Status check_output(const fs::path& output, const ExportOptions& options) {
   std::error_code error;
   if (fs::equivalent(output, options.file, error)) {
     return usage(output.string() + ": is the input: name another file with -o");
@@ -132,7 +132,7 @@ class Partial {
   fs::path path_;
 };
 
-Status run_export(const Options& options) {
+Status run_export(const ExportOptions& options) {
   XSP_TRY(const Exporter exporter, exporter_named(options.format));
   XSP_CHECK_OK(check_options(options, exporter));
   if (!fs::exists(options.file)) {
@@ -193,7 +193,7 @@ std::string footer() {
 }  // namespace
 
 void add_export(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   CLI::App* verb = app.add_subcommand("export", "Write an .xsp file in a format of other tools");
   verb->add_option("FILE", options->file, "The .xsp file")->required()->type_name("");
   verb->add_option("--to", options->format, "The format: see below")

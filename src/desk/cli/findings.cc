@@ -19,7 +19,7 @@ namespace {
 
 enum class Shape { kText, kJson, kCsv, kMarkdown };
 
-struct Options {
+struct FindingsOptions {
   std::vector<std::string> files;
   std::optional<int64_t> batch;
   Shape shape = Shape::kText;
@@ -34,8 +34,9 @@ std::string command_for(const Row& row, const std::string& file,
   return command;
 }
 
-std::string as_text(const store::Table& table, const std::string& file, const Options& options,
-                    const std::string& unit, const Terminal& terminal) {
+std::string as_text(const store::Table& table, const std::string& file,
+                    const FindingsOptions& options, const std::string& unit,
+                    const Terminal& terminal) {
   std::string notes, numbered, unasked;
   size_t number = 0;
   for (size_t i = 0; i < table.rows.size(); ++i) {
@@ -72,7 +73,7 @@ std::string as_text(const store::Table& table, const std::string& file, const Op
 
 // Prints the findings of one file. If there are several files, the rows' first column names the
 // file.
-Status print_file(const std::string& file, const Options& options, bool is_first,
+Status print_file(const std::string& file, const FindingsOptions& options, bool is_first,
                   store::Table* every) {
   XSP_TRY(const analyze::Analysis* analysis, analyze::find("findings"));
   XSP_TRY(store::Database database, store::Database::open(file));
@@ -93,7 +94,7 @@ Status print_file(const std::string& file, const Options& options, bool is_first
   return Ok{};
 }
 
-Status print_findings(const Options& options) {
+Status print_findings(const FindingsOptions& options) {
   store::Table every;
   bool is_first = true;
   for (const std::string& file : options.files) {
@@ -111,7 +112,7 @@ Status print_findings(const Options& options) {
 }  // namespace
 
 void add_findings(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FindingsOptions>();
   CLI::App* verb =
       app.add_subcommand("findings", "Say what costs the most, what to do, and how to check");
   verb->add_option("FILE", options->files, "The .xsp files, as xsp profile and xsp run write them")

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ImportOptions {
   std::vector<std::string> files;
   std::string output;
   std::string levels = "all";
@@ -40,7 +40,7 @@ Status choose_importer(watch::ImportRequest* request) {
   return Ok{};
 }
 
-std::string footer() {
+std::string kinds_footer() {
   std::string text =
       "A program records itself through xsp/xsp.h (xsp_start, xsp_stop). Its spans at level model\n"
       "are inferences, those at level layer in them their layers. What `xsp run` and the Python\n"
@@ -57,7 +57,7 @@ std::string footer() {
          "  xsp import trace.json -o trace.xsp";
 }
 
-Status import(const Options& options) {
+Status import(const ImportOptions& options) {
   watch::ImportRequest request;
   request.traces.assign(options.files.begin(), options.files.end());
   for (const fs::path& trace : request.traces) {
@@ -83,7 +83,7 @@ Status import(const Options& options) {
 }  // namespace
 
 void add_import(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   CLI::App* verb =
       app.add_subcommand("import", "Make an .xsp file of what a program or another tool recorded");
   verb->add_option("FILE", options->files,
@@ -97,7 +97,7 @@ void add_import(CLI::App& app, int& exit_status) {
       ->capture_default_str();
   verb->add_option("--name", options->name, "What was measured; by default the first file's name");
   verb->add_flag("--quiet", options->quiet, "Say nothing");
-  verb->footer(footer());
+  verb->footer(kinds_footer());
   verb->callback([options, &exit_status] {
     const Status status = import(*options);
     exit_status = status.ok() ? 0 : report(status.error());

@@ -15,7 +15,7 @@ namespace {
 using formats::ValueInfo;
 using zoo::ModelDescription;
 
-struct Options {
+struct ModelsOptions {
   bool list = false;
   OutputOptions output;
   std::string name;
@@ -137,14 +137,14 @@ std::string mebibytes(uint64_t bytes) {
   return text;
 }
 
-const zoo::ModelFormat& format_of(const Options& options) {
+const zoo::ModelFormat& format_of(const ModelsOptions& options) {
   for (const zoo::ModelFormat& format : zoo::model_formats()) {
     if (options.format == format.name) return format;
   }
   return zoo::model_formats().front();
 }
 
-Status build(const Options& options) {
+Status build(const ModelsOptions& options) {
   const zoo::ModelFormat& format = format_of(options);
   const std::string path = options.path.empty() ? options.name + format.ending : options.path;
   const bool shows_progress = terminal_of(2).is_terminal;
@@ -182,7 +182,7 @@ Status build(const Options& options) {
 }  // namespace
 
 void add_models(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelsOptions>();
   CLI::App* verb = app.add_subcommand("models", "List, build, show, check and import models");
   verb->add_flag("--list", options->list, "List the models; the same as `xsp models`");
   add_output_options(*verb, options->output, false);

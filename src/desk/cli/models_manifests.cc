@@ -21,7 +21,7 @@ namespace {
 using manifest::Manifest;
 using Json = nlohmann::ordered_json;
 
-struct Options {
+struct ModelsManifestsOptions {
   std::string name;
   std::vector<std::string> files;
   std::string output;
@@ -161,7 +161,7 @@ std::vector<std::pair<std::string, std::string>> rows_of(const Manifest& manifes
   return rows;
 }
 
-Status show(const Options& options) {
+Status show(const ModelsManifestsOptions& options) {
   XSP_TRY(const Manifest manifest, manifest::is_manifest(options.name)
                                        ? manifest::read_manifest(options.name)
                                        : manifest::find_manifest(options.name));
@@ -177,7 +177,7 @@ Status show(const Options& options) {
 }
 
 // Prints every fault of every file, not only the first.
-Status check(const Options& options) {
+Status check(const ModelsManifestsOptions& options) {
   size_t faults = 0;
   for (const std::string& file : options.files) {
     XSP_TRY(const std::string text, manifest::read_small_file(file));
@@ -192,7 +192,7 @@ Status check(const Options& options) {
                  ": the manifest is not valid: correct the lines above");
 }
 
-Status import(const Options& options) {
+Status import(const ModelsManifestsOptions& options) {
   XSP_TRY(const std::string text, manifest::read_small_file(options.name));
   XSP_TRY(const manifest::Imported imported, manifest::import_dlmodel(text, options.name));
   for (const std::string& note : imported.notes) std::fprintf(stderr, "%s\n", note.c_str());
@@ -276,7 +276,7 @@ void warn_about_manifests() {
 }
 
 void add_manifest_verbs(CLI::App& models, const std::function<void(const Status&)>& finish) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelsManifestsOptions>();
   CLI::App* show_verb = models.add_subcommand("show", "Show what a manifest says");
   show_verb->add_option("NAME", options->name, "A manifest's name, NAME@CONSTRAINT, or its file")
       ->required()

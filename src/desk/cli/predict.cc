@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kValuesShown = 8;  // of a tensor, in a table
 
-struct Options : RequestOptions {
+struct PredictOptions : RequestOptions {
   std::vector<std::string> files;
   int64_t max_batch = 1;
   bool lists_steps = false;
@@ -30,7 +30,7 @@ struct Options : RequestOptions {
   OutputOptions format;
 };
 
-Status list_steps(const Options& options) {
+Status list_steps(const PredictOptions& options) {
   store::Table table;
   table.columns = {{"step", "VARCHAR"}, {"what", "VARCHAR"}, {"parameters", "VARCHAR"}};
   for (const pipelines::StepKind& kind : pipelines::all_steps()) {
@@ -115,7 +115,7 @@ Sheet sheet_for(const Items& items, store::Table table) {
   return sheet;
 }
 
-Status predict(const Options& options) {
+Status predict(const PredictOptions& options) {
   const experiment::Interrupts interrupts;
   std::vector<predict::Item> files;
   for (const std::string& file : options.files) files.push_back({file, "", ""});
@@ -154,7 +154,7 @@ Status predict(const Options& options) {
   return Ok{};
 }
 
-Status obey(const Options& options) {
+Status obey(const PredictOptions& options) {
   if (options.lists_steps) return list_steps(options);
   if (options.model.empty())
     return usage("MODEL: missing: name a manifest: see xsp predict --help");
@@ -165,7 +165,7 @@ Status obey(const Options& options) {
 }  // namespace
 
 void add_predict(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictOptions>();
   options->levels = "model";
   options->counters = "none";
   CLI::App* verb = app.add_subcommand("predict", "Let a model answer files");

@@ -26,7 +26,7 @@
 namespace xsp::cli {
 namespace {
 
-struct Options : RequestOptions {
+struct ProfileOptions : RequestOptions {
   bool quiet = false;
   bool is_verbose = false;
   OutputOptions format;
@@ -161,7 +161,7 @@ Status print_tables(store::Database& database, const experiment::Outcome& outcom
 }
 
 // Prints the answer: the file's results for the model, and what was not measured.
-Status print_summary(const Options& options, const experiment::Request& request,
+Status print_summary(const ProfileOptions& options, const experiment::Request& request,
                      const experiment::Outcome& outcome) {
   XSP_TRY(store::Database database, store::Database::open(outcome.file));
   if (options.is_verbose) XSP_CHECK_OK(print_tables(database, outcome));
@@ -199,7 +199,7 @@ void say_where(const experiment::Outcome& outcome, const std::string& replaced) 
   line("      ", "xsp analyze --list", "what else can be asked");
 }
 
-Status show(const Options& options, const experiment::Request& request,
+Status show(const ProfileOptions& options, const experiment::Request& request,
             const experiment::Outcome& outcome, const std::string& replaced) {
   Status status = Ok{};
   if (options.format.format == Format::kTable) {
@@ -230,7 +230,7 @@ Status verdict(const experiment::Outcome& outcome) {
                 " runs failed: the others are in " + file + ": see the warnings above");
 }
 
-Status profile(const Options& options, const std::string& command) {
+Status profile(const ProfileOptions& options, const std::string& command) {
   // A write past the limit on a file's size then fails, here and in the workers, and does not kill
   // us.
   ::signal(SIGXFSZ, SIG_IGN);
@@ -265,7 +265,7 @@ Status profile(const Options& options, const std::string& command) {
 }
 
 // Adds the options of what is measured: the model, the device, the levels.
-void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
+void add_subject(CLI::App* verb, const std::shared_ptr<ProfileOptions>& options) {
   verb->add_option("MODEL", options->model,
                    "A name of 'xsp models --list', a model's file, a manifest, FILE.py:FUNCTION, "
                    "torchvision/NAME, or fake:DESCRIPTION")
@@ -298,7 +298,7 @@ void add_subject(CLI::App* verb, const std::shared_ptr<Options>& options) {
       ->check(CLI::PositiveNumber);
 }
 
-void add_limits(CLI::App* verb, const std::shared_ptr<Options>& options) {
+void add_limits(CLI::App* verb, const std::shared_ptr<ProfileOptions>& options) {
   verb->add_option("--max-time", options->max_time_s,
                    "Seconds that all runs may measure; opening the model, its first inferences and "
                    "counters of kernels are not of it; else 30 for each batch size")
@@ -319,7 +319,7 @@ void add_limits(CLI::App* verb, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_profile(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   CLI::App* verb = app.add_subcommand("profile", "Measure a model, level by level");
   add_subject(verb, options);
   add_limits(verb, options);

@@ -8,13 +8,13 @@
 namespace xsp::cli {
 namespace {
 
-struct Options {
+struct QueryOptions {
   std::string file;
   std::string sql;
   OutputOptions output;
 };
 
-Status query(const Options& options) {
+Status query(const QueryOptions& options) {
   XSP_TRY(store::Database database, store::Database::open(options.file));
   XSP_TRY(store::Table table, analyze::query_with_prelude(database, options.sql));
   return write_stdout(render(answer_sheet(std::move(table)), options.output, terminal_of(1)));
@@ -23,7 +23,7 @@ Status query(const Options& options) {
 }  // namespace
 
 void add_query(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueryOptions>();
   CLI::App* verb = app.add_subcommand("query", "Ask an .xsp file anything, in SQL");
   verb->add_option("FILE", options->file, "The .xsp file")->required()->type_name("");
   verb->add_option("SQL", options->sql, "One or more statements, in DuckDB's SQL")

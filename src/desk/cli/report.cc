@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kFiles = 6;  // the most that the page compares
 
-struct Options {
+struct ReportOptions {
   std::vector<std::string> files;
   std::string output;
   bool is_forced = false;
@@ -43,7 +43,7 @@ Status write_whole(const fs::path& path, const std::string& text) {
   return Ok{};
 }
 
-Status write_report(const Options& options) {
+Status write_report(const ReportOptions& options) {
   const std::vector<fs::path> files(options.files.begin(), options.files.end());
   if (files.size() > kFiles) {
     return usage("report: " + std::to_string(files.size()) + " files: it compares " +
@@ -69,7 +69,7 @@ Status write_report(const Options& options) {
 }  // namespace
 
 void add_report(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   CLI::App* verb = app.add_subcommand("report", "Write the page of an .xsp file as one HTML file");
   verb->add_option("FILE", options->files, "The .xsp file; up to six, to compare them")
       ->required()

@@ -39,7 +39,7 @@ constexpr uint64_t kSlowBytes = 10'000'000;  // traces of this size take a secon
 constexpr uint32_t kStacksHzMax = 1000;
 constexpr uint32_t kOneInMax = 1'000'000;
 
-struct Options {
+struct RunOptions {
   // All levels except library, which wraps functions of the program's libraries.
   std::string levels = "application,model,layer,api,kernel";
   std::string output;
@@ -107,7 +107,7 @@ bool read_share(std::string_view text, uint32_t* one_in) {
          *one_in <= kOneInMax;
 }
 
-Result<watch::Schedule> schedule_of(const Options& options) {
+Result<watch::Schedule> schedule_of(const RunOptions& options) {
   watch::Schedule schedule;
   schedule.delay_s = options.delay_s;
   schedule.duration_s = options.duration_s;
@@ -192,7 +192,7 @@ void tell(const watch::AttachOutcome& outcome, const fs::path& output, const std
 
 // Returns the command's exit status, or 128 + the signal that ended it. Returns our own only if the
 // command never ran.
-Result<int> run(const Options& options) {
+Result<int> run(const RunOptions& options) {
   watch::AttachRequest request;
   request.command = options.command;
   XSP_CHECK_OK(require_text("--output", options.output));
@@ -276,7 +276,7 @@ constexpr const char* kFooter =
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Watch any command, unchanged; exits as it does");
   verb->add_option("--levels", options->levels,
                    "Levels: application,model,layer,library,api,kernel, or all")

@@ -23,7 +23,7 @@
 namespace xsp::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
   std::string folder = ".";
   std::string listen = "127.0.0.1:7777";
   std::string page;
@@ -40,7 +40,7 @@ struct Options {
 
 // Returns the token from the file or the environment. If there is none and others can reach the
 // server, makes one.
-Result<std::string> find_token(const Options& options, const std::string& host) {
+Result<std::string> find_token(const ServeOptions& options, const std::string& host) {
   std::string token;
   if (!options.token_file.empty()) {
     std::ifstream file(options.token_file);
@@ -76,13 +76,13 @@ Status parse_listen(const std::string& text, serve::ServerOptions& options) {
 }
 
 // Returns the text of the file with the executor's settings; empty: none is given.
-Result<std::string> settings_text(const Options& options) {
+Result<std::string> settings_text(const ServeOptions& options) {
   if (options.executors.empty()) return std::string();
   return manifest::read_small_file(options.executors);
 }
 
 // Returns the engine by which models of other machines answer, if the one that was named can do so.
-Result<std::optional<Elsewhere>> find_elsewhere(const Options& options) {
+Result<std::optional<Elsewhere>> find_elsewhere(const ServeOptions& options) {
   if (options.executor.empty()) return std::optional<Elsewhere>();
   XSP_TRY(executors::Executor executor, executors::find_executor(options.executor));
   if (executor.through == nullptr) return std::optional<Elsewhere>();
@@ -92,7 +92,7 @@ Result<std::optional<Elsewhere>> find_elsewhere(const Options& options) {
 }
 
 // Returns nothing if requests start no sweeps.
-Result<std::unique_ptr<NetworkSweeps>> open_sweeps(const Options& options) {
+Result<std::unique_ptr<NetworkSweeps>> open_sweeps(const ServeOptions& options) {
   if (options.executor.empty() && options.executors.empty()) {
     return std::unique_ptr<NetworkSweeps>();
   }
@@ -108,7 +108,7 @@ Result<std::unique_ptr<NetworkSweeps>> open_sweeps(const Options& options) {
   return NetworkSweeps::open(std::move(chosen));
 }
 
-Status serve_folder(const Options& options) {
+Status serve_folder(const ServeOptions& options) {
   serve::ServerOptions chosen;
   XSP_CHECK_OK(parse_listen(options.listen, chosen));
   if (!options.page.empty()) {
@@ -165,7 +165,7 @@ Status serve_folder(const Options& options) {
 }  // namespace
 
 void add_serve(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   CLI::App* verb = app.add_subcommand("serve", "Show every .xsp file of a folder in the browser");
   verb->add_option("DIR", options->folder, "The folder with .xsp files; by default this one")
       ->type_name("");

@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using catalogue::Catalogue;
 
-struct Options {
+struct SiteOptions {
   std::string folder;
   std::string place;
   std::string output;
@@ -24,7 +24,7 @@ struct Options {
 };
 
 // Opens the given catalogue, or that of the folder, to which new files are added first.
-Result<Catalogue> open(const Options& options) {
+Result<Catalogue> open(const SiteOptions& options) {
   if (options.folder.empty() == options.place.empty()) {
     return usage("site: give either a folder of results, or a catalogue with --db");
   }
@@ -47,7 +47,7 @@ Result<Catalogue> open(const Options& options) {
   return catalogue;
 }
 
-Status write(const Options& options) {
+Status write(const SiteOptions& options) {
   XSP_TRY(Catalogue catalogue, open(options));
   XSP_TRY(const site::Written written, site::write_site(catalogue, options.output));
   if (!options.is_quiet) {
@@ -61,7 +61,7 @@ Status write(const Options& options) {
 }  // namespace
 
 void add_site(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SiteOptions>();
   CLI::App* verb = app.add_subcommand("site", "Write evaluations as a static site");
   verb->add_option("FOLDER", options->folder,
                    "The folder of results; new files are added to its catalogue first")

@@ -22,7 +22,7 @@ using sweep::Folder;
 using sweep::Plan;
 using sweep::View;
 
-struct Options {
+struct SweepOptions {
   std::string file;
   std::string folder;
   std::string executor = "local";
@@ -32,12 +32,12 @@ struct Options {
   bool is_quiet = false;
 };
 
-std::string place_of(const Options& options, const Folder& folder) {
+std::string place_of(const SweepOptions& options, const Folder& folder) {
   return options.place.empty() ? (folder.path() / catalogue::kFileName).string() : options.place;
 }
 
 // Lets the executor run the plan, and reports the end.
-Status work(const Options& options, const Folder& folder, const Plan& plan) {
+Status work(const SweepOptions& options, const Folder& folder, const Plan& plan) {
   XSP_TRY(const auto lock, folder.lock());
   XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
   std::error_code error;
@@ -72,7 +72,7 @@ Status work(const Options& options, const Folder& folder, const Plan& plan) {
                 folder.path().string() + " tries them again");
 }
 
-Status begin(const Options& options) {
+Status begin(const SweepOptions& options) {
   if (options.file.empty()) return usage("SWEEP.yaml: missing: name the file of a sweep");
   sweep::Asked asked;
   asked.file = options.file;
@@ -89,13 +89,13 @@ Status begin(const Options& options) {
   return work(options, folder, plan);
 }
 
-Status resume(const Options& options) {
+Status resume(const SweepOptions& options) {
   const Folder folder{fs::path(options.folder)};
   XSP_TRY(const Plan plan, folder.plan());
   return work(options, folder, plan);
 }
 
-Status status(const Options& options) {
+Status status(const SweepOptions& options) {
   const Folder folder{fs::path(options.folder)};
   XSP_TRY(const Plan plan, folder.plan());
   const bool is_live = terminal_of(1).is_terminal;
@@ -112,7 +112,7 @@ Status status(const Options& options) {
   }
 }
 
-Status cancel(const Options& options) {
+Status cancel(const SweepOptions& options) {
   const Folder folder{fs::path(options.folder)};
   XSP_TRY(const Plan plan, folder.plan());
   XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
@@ -134,15 +134,15 @@ std::string executors_text() {
   return text;
 }
 
-void run_with(CLI::App* verb, const std::shared_ptr<Options>& options, int& exit_status,
-              Status (*what)(const Options&)) {
+void run_with(CLI::App* verb, const std::shared_ptr<SweepOptions>& options, int& exit_status,
+              Status (*what)(const SweepOptions&)) {
   verb->callback([options, &exit_status, what] {
     const Status done = what(*options);
     exit_status = done.ok() ? 0 : report(done.error());
   });
 }
 
-void add_common(CLI::App* verb, const std::shared_ptr<Options>& options) {
+void add_common(CLI::App* verb, const std::shared_ptr<SweepOptions>& options) {
   verb->add_option("--db", options->place,
                    "The catalogue that gets the results: a file, or postgresql://USER@HOST/NAME; "
                    "else catalogue.sqlite in the folder")
@@ -154,7 +154,7 @@ void add_common(CLI::App* verb, const std::shared_ptr<Options>& options) {
 }  // namespace
 
 void add_sweep(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SweepOptions>();
   CLI::App* verb =
       app.add_subcommand("sweep", "Measure many models, by many frameworks, on many machines");
   verb->add_option("SWEEP.yaml", options->file, "What is to be measured")->type_name("");
@@ -171,7 +171,7 @@ void add_sweep(CLI::App& app, int& exit_status) {
   struct Part {
     const char* name;
     const char* title;
-    Status (*what)(const Options&);
+    Status (*what)(const SweepOptions&);
   };
   for (const Part& part : {Part{"status", "Show what is done, runs, waits or failed", status},
                            Part{"resume", "Go on, and try again what has no result", resume},

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct TaskOptions {
   std::string plan;
   size_t index = 0;
   sweep::Through through;
@@ -33,7 +33,7 @@ Status say(const sweep::Attempt& attempt) {
   return is_refused ? not_available(text) : failed(text);
 }
 
-Status task(const Options& options) {
+Status task(const TaskOptions& options) {
   ::signal(SIGXFSZ, SIG_IGN);
   const experiment::Interrupts interrupts;
   std::error_code error;
@@ -51,7 +51,7 @@ Status task(const Options& options) {
 }  // namespace
 
 void add_task(CLI::App& app, int& exit_status) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TaskOptions>();
   CLI::App* verb = app.add_subcommand("task", "Run one task of a sweep; executors call it");
   verb->add_option("PLAN", options->plan,
                    "The plan.json in the sweep's folder; -: the plan is one line of the standard "

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <optional>
 
+#include "desk/compare/disjoint_sets.h"
 #include "desk/compare/types.h"
 
 namespace xsp::compare {
@@ -52,23 +52,6 @@ std::optional<std::string> module_path(const std::string& path) {
   const std::string last = path.substr(end + 1);
   return is_known_type(last) ? std::optional(path.substr(0, end)) : std::nullopt;
 }
-
-// Sets of matching layers of both sides. Layers of the first side are 0..n-1, and the second side's
-// follow.
-class Sets {
- public:
-  explicit Sets(size_t count) : parent_(count) {
-    std::iota(parent_.begin(), parent_.end(), size_t{0});
-  }
-  size_t find(size_t one) {
-    while (parent_[one] != one) one = parent_[one] = parent_[parent_[one]];
-    return one;
-  }
-  void join(size_t a, size_t b) { parent_[find(b)] = find(a); }
-
- private:
-  std::vector<size_t> parent_;
-};
 
 class Aligner {
  public:
@@ -336,7 +319,7 @@ class Aligner {
   }
 
   std::array<std::span<const AlignedLayer>, 2> sides_;
-  Sets sets_;
+  DisjointSets sets_;
   std::vector<int> classes_;      // by node
   std::vector<bool> is_fusable_;  // by node
   std::vector<bool> is_paired_;   // by set

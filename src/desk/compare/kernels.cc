@@ -19,7 +19,7 @@ using store::Database;
 using store::Table;
 using store::Value;
 
-constexpr size_t kNobody = static_cast<size_t>(-1);
+constexpr size_t kNothing = static_cast<size_t>(-1);
 
 const char* const kKernelsSql = R"(
   SELECT name, kernel_label(name), coalesce(layer, ''), CAST(per_inference AS DOUBLE),
@@ -52,7 +52,7 @@ class SetNumbers {
   size_t of(size_t evaluation, const std::string& layer) {
     const auto found = by_name_[evaluation].find(layer);
     if (found != by_name_[evaluation].end()) return found->second;
-    if (layer.empty()) return kNobody;  // in no layer
+    if (layer.empty()) return kNothing;  // in no layer
     const auto [at, is_new] = others_.emplace(layer, next_);
     next_ += is_new ? 1 : 0;
     return at->second;
@@ -85,12 +85,12 @@ class Pairing {
   Pairing(const std::vector<Kernel>& first, const std::vector<Kernel>& second)
       : first_(first),
         second_(second),
-        partner_(first.size(), kNobody),
+        partner_(first.size(), kNothing),
         is_taken_(second.size(), false) {
     std::map<size_t, std::pair<Indices, Indices>> by_set;
     for (size_t i = 0; i < first.size(); ++i) by_set[first[i].set].first.push_back(i);
     for (size_t j = 0; j < second.size(); ++j) by_set[second[j].set].second.push_back(j);
-    by_set.erase(kNobody);
+    by_set.erase(kNothing);
     for (const auto& [set, both] : by_set) {
       pair_by_label(both.first, both.second);
       pair_by_position(left(both.first, both.second));
@@ -112,7 +112,7 @@ class Pairing {
   std::pair<Indices, Indices> left(const Indices& first, const Indices& second) const {
     std::pair<Indices, Indices> rest;
     for (const size_t i : first) {
-      if (partner_[i] == kNobody) rest.first.push_back(i);
+      if (partner_[i] == kNothing) rest.first.push_back(i);
     }
     for (const size_t j : second) {
       if (!is_taken_[j]) rest.second.push_back(j);
@@ -126,7 +126,7 @@ class Pairing {
     }
     for (const size_t i : first) {
       const auto found = waiting.find(first_[i].label);
-      if (partner_[i] != kNobody || found == waiting.end() || found->second.empty()) continue;
+      if (partner_[i] != kNothing || found == waiting.end() || found->second.empty()) continue;
       pair(i, found->second.front());
       found->second.pop_front();
     }
@@ -187,16 +187,16 @@ class Rows {
   void add(const std::vector<std::vector<Kernel>>& kernels, const Indices& members) {
     Labels labels;
     for (size_t e = 0; e < members.size(); ++e) {
-      labels.push_back(members[e] == kNobody ? std::string() : kernels[e][members[e]].label);
+      labels.push_back(members[e] == kNothing ? std::string() : kernels[e][members[e]].label);
     }
     Row& row = by_labels_[labels];
     row.sums.resize(members.size());
     for (size_t e = 0; e < members.size(); ++e) {
-      if (members[e] == kNobody) continue;
+      if (members[e] == kNothing) continue;
       const Kernel& one = kernels[e][members[e]];
       if (!row.sums[e]) row.sums[e].emplace();
       row.sums[e]->add(one);
-      if (one.set != kNobody) row.sets.insert(one.set);
+      if (one.set != kNothing) row.sets.insert(one.set);
     }
   }
   const std::map<Labels, Row>& all() const { return by_labels_; }
@@ -217,7 +217,7 @@ Rows aligned(const std::vector<std::vector<Kernel>>& kernels) {
   for (size_t e = 1; e < kernels.size(); ++e) {
     for (size_t j = 0; j < kernels[e].size(); ++j) {
       if (pairings[e - 1].is_taken(j)) continue;
-      Indices members(kernels.size(), kNobody);
+      Indices members(kernels.size(), kNothing);
       members[e] = j;
       rows.add(kernels, members);
     }
@@ -225,7 +225,7 @@ Rows aligned(const std::vector<std::vector<Kernel>>& kernels) {
   return rows;
 }
 
-void add_columns(TableBuilder* table, size_t evaluations) {
+void add_kernel_columns(TableBuilder* table, size_t evaluations) {
   table->column("kernel", "text", "Its label in A, or in the first that runs it.");
   for (size_t e = 1; e < evaluations; ++e) {
     table->column(named("matched", e), "text",
@@ -292,7 +292,7 @@ Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& 
     for (const Kernel& one : kernels[e]) totals[e] += one.latency_ns;
   }
   TableBuilder table;
-  add_columns(&table, count);
+  add_kernel_columns(&table, count);
   std::vector<Rank> ranks;
   const Rows rows = aligned(kernels);
   for (const auto& [labels, row] : rows.all()) {

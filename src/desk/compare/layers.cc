@@ -53,7 +53,7 @@ std::optional<double> sum_of(const std::vector<LayerCost>& layers,
   return sum;
 }
 
-void add_columns(TableBuilder* table, size_t evaluations) {
+void add_layer_columns(TableBuilder* table, size_t evaluations) {
   table->column("index", "count",
                 "Position in the order of execution of A, from 0; empty: A does not have it.");
   table->column("layer", "text", "In A, or in the first that has it; of a group, all of them.");
@@ -144,7 +144,7 @@ Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& o
   XSP_TRY(Choice choice, choose_batch(evaluations, "layer", options.batch));
   XSP_TRY(const Layers layers, gather(evaluations, options.time, &choice));
   TableBuilder table;
-  add_columns(&table, evaluations.size());
+  add_layer_columns(&table, evaluations.size());
   std::vector<Rank> ranks;
   for (const LayerSet& set : align_all(layers.of)) {
     std::vector<Value> cells;

@@ -112,7 +112,7 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
                                                   : "slower"));
 }
 
-void add_columns(TableBuilder* table, size_t evaluations) {
+void add_model_columns(TableBuilder* table, size_t evaluations) {
   table->column("batch", "count", "Inputs per inference.");
   for (size_t e = 0; e < evaluations; ++e) {
     const std::string of = " of " + letter_of(e);
@@ -249,7 +249,7 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
                          ": no evaluation has it: profile with --levels model");
   }
   TableBuilder table;
-  add_columns(&table, evaluations.size());
+  add_model_columns(&table, evaluations.size());
   std::set<size_t> allowed;
   for (const int64_t batch : batches) {
     std::vector<Value> cells = {batch};

@@ -1,10 +1,10 @@
 // Reads the layers of each evaluation, and finds the corresponding ones.
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "desk/analyze/prelude.h"
+#include "desk/compare/disjoint_sets.h"
 #include "desk/compare/tables.h"
 #include "shared/base/words.h"
 
@@ -81,29 +81,24 @@ Result<std::vector<LayerCost>> layers_of(Database& database, int64_t batch, bool
 namespace {
 
 // Sets of the layers of all evaluations, which are numbered one evaluation after the other.
-class Sets {
+class NumberedSets {
  public:
-  explicit Sets(const std::vector<std::vector<LayerCost>>& evaluations) {
+  explicit NumberedSets(const std::vector<std::vector<LayerCost>>& evaluations) : sets_(0) {
     size_t count = 0;
     for (const auto& one : evaluations) {
       offsets_.push_back(count);
       count += one.size();
     }
-    parent_.resize(count);
-    std::iota(parent_.begin(), parent_.end(), size_t{0});
+    sets_ = DisjointSets(count);
   }
-  size_t find(size_t evaluation, size_t layer) { return root(offsets_[evaluation] + layer); }
+  size_t find(size_t evaluation, size_t layer) { return sets_.find(offsets_[evaluation] + layer); }
   void join(size_t a, size_t layer_a, size_t b, size_t layer_b) {
-    parent_[find(b, layer_b)] = find(a, layer_a);
+    sets_.join(offsets_[a] + layer_a, offsets_[b] + layer_b);
   }
 
  private:
-  size_t root(size_t one) {
-    while (parent_[one] != one) one = parent_[one] = parent_[parent_[one]];
-    return one;
-  }
   std::vector<size_t> offsets_;
-  std::vector<size_t> parent_;
+  DisjointSets sets_;
 };
 
 std::vector<AlignedLayer> aligned_layers(const std::vector<LayerCost>& layers) {
@@ -126,7 +121,7 @@ Matched matched_of(const LayerSet& set, size_t evaluation, Matched pair) {
 
 std::vector<LayerSet> align_all(const std::vector<std::vector<LayerCost>>& evaluations) {
   const size_t count = evaluations.size();
-  Sets sets(evaluations);
+  NumberedSets sets(evaluations);
   const std::vector<AlignedLayer> reference = aligned_layers(evaluations[0]);
   // By evaluation and layer of the reference: how it was matched.
   std::vector<std::vector<Matched>> how(count, std::vector<Matched>(reference.size()));

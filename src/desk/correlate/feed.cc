@@ -1,6 +1,7 @@
 #include "desk/correlate/feed.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace xsp::correlate {
 
@@ -80,6 +81,13 @@ std::shared_ptr<const Feed> feed_stream(const Source& source, size_t stream) {
 
 std::shared_ptr<const Feed> feed_open_spans(const Source& source, int64_t end_ns) {
   return std::make_shared<OpenFeed>(source, end_ns);
+}
+
+std::vector<uint32_t> index_values(const trace::SpanBatch& batch) {
+  std::vector<uint32_t> first(batch.size() + 1, 0);
+  for (const trace::SpanValue& value : batch.values) ++first[value.span + size_t{1}];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  return first;
 }
 
 }  // namespace xsp::correlate

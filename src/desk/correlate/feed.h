@@ -41,6 +41,10 @@ std::shared_ptr<const Feed> feed_stream(const Source& source, size_t stream);
 // Returns a feed of the spans that never ended. They end at `end_ns`, the end of the trace.
 std::shared_ptr<const Feed> feed_open_spans(const Source& source, int64_t end_ns);
 
+// Returns where the values of each span begin: span i has values[first[i]] to
+// values[first[i + 1] - 1].
+std::vector<uint32_t> index_values(const trace::SpanBatch& batch);
+
 struct SortedStream {
   Feeds pieces;
   uint64_t damaged_chunks = 0;

@@ -61,9 +61,9 @@ class EndCounts {
   std::vector<Sum> by_first_;  // a block counts once one of its spans has ended
 };
 
-class Finder {
+class LongSpanFinder {
  public:
-  Finder(const Feeds& feeds, const std::vector<uint8_t>& levels, const Options& options)
+  LongSpanFinder(const Feeds& feeds, const std::vector<uint8_t>& levels, const Options& options)
       : feeds_(feeds), levels_(levels), options_(options) {}
 
   Result<FirstPass> run() {
@@ -164,7 +164,7 @@ Options complete(const Options& options, size_t feed_count) {
 
 Result<FirstPass> find_long_spans(const Feeds& feeds, const std::vector<uint8_t>& levels,
                                   const Options& options) {
-  return Finder(feeds, levels, options).run();
+  return LongSpanFinder(feeds, levels, options).run();
 }
 
 int64_t iteration_of(const Options& options, uint32_t thread, int64_t start_ns, int64_t end_ns,

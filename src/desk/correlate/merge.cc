@@ -5,19 +5,6 @@
 
 namespace xsp::correlate {
 
-namespace {
-
-std::vector<uint32_t> index_values(const trace::SpanBatch& batch) {
-  std::vector<uint32_t> first;
-  if (batch.values.empty()) return first;
-  first.resize(batch.size() + 1, 0);
-  for (const trace::SpanValue& value : batch.values) ++first[value.span + size_t{1}];
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  return first;
-}
-
-}  // namespace
-
 Merge::Merge(Feeds feeds, const std::vector<uint8_t>& levels)
     : cursors_(feeds.size()), levels_(levels) {
   for (size_t i = 0; i < feeds.size(); ++i) {
@@ -80,7 +67,8 @@ Result<bool> Merge::load(Cursor* cursor) {
     damaged_chunks_ += is_read ? 0 : 1;
     if (cursor->batch.size() == 0) continue;
     order_equal_ends(cursor);
-    cursor->first_value = index_values(cursor->batch);
+    cursor->first_value.clear();
+    if (!cursor->batch.values.empty()) cursor->first_value = index_values(cursor->batch);
     set_head(cursor);
     return true;
   }

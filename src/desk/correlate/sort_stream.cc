@@ -54,15 +54,6 @@ const char* get(const char* at, T* value) {
   return at + sizeof *value;
 }
 
-// Groups the values of a batch by span: those of span i are values[first[i]] to values[first[i +
-// 1]].
-std::vector<uint32_t> index_values(const trace::SpanBatch& batch) {
-  std::vector<uint32_t> first(batch.size() + 1, 0);
-  for (const trace::SpanValue& value : batch.values) ++first[value.span + size_t{1}];
-  std::partial_sum(first.begin(), first.end(), first.begin());
-  return first;
-}
-
 void put_value(std::string* out, uint32_t span, const trace::SpanValue& value) {
   put(out, span);
   put(out, value.key);

@@ -24,9 +24,9 @@ uint32_t step_kind(const trace::Site& site) {
   return 0;
 }
 
-class Finder {
+class StepFinder {
  public:
-  explicit Finder(const trace::Reader& reader) : reader_(reader) {
+  explicit StepFinder(const trace::Reader& reader) : reader_(reader) {
     for (const trace::Site& site : reader.sites()) {
       if (site.id >= kinds_.size()) kinds_.resize(site.id + size_t{1}, kNeither);
       const uint32_t kind = step_kind(site);
@@ -121,6 +121,6 @@ class Finder {
 
 }  // namespace
 
-TraceSteps find_steps(const trace::Reader& reader) { return Finder(reader).find(); }
+TraceSteps find_steps(const trace::Reader& reader) { return StepFinder(reader).find(); }
 
 }  // namespace xsp::correlate

@@ -8,7 +8,6 @@
 namespace xsp::experiment {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
 constexpr double kWarmupShare = 1.0 / 6;
 // GPUs report their power as the mean of the last second.
 constexpr double kWarmupMin = 1.2;

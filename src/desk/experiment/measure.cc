@@ -13,7 +13,6 @@
 namespace xsp::experiment {
 namespace {
 
-constexpr double kNsPerSecond = 1e9;
 // The fewest iterations on which a warm-up is judged.
 constexpr int kWarmupIterationsMin = 6;
 // Numbers of processors are drawn from 0 to this one, which is far more than any machine has.

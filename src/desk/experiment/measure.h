@@ -27,6 +27,8 @@
 
 namespace xsp::experiment {
 
+inline constexpr double kNsPerSecond = 1e9;
+
 struct Limits {
   double width = 0.01;  // half the interval relative to the latency; 0: no width is narrow enough
   // The time of all subjects together. Includes the warm-up, but not each subject's first

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kRoofline = "roofline";
 
-Result<std::vector<std::string>> split(const char* option, std::string_view text) {
+Result<std::vector<std::string>> split_list(const char* option, std::string_view text) {
   std::vector<std::string> parts;
   for (size_t start = 0; start <= text.size();) {
     const size_t end = std::min(text.find(',', start), text.size());
@@ -36,7 +36,7 @@ std::string name_of(const PlannedRun& run) {
 
 Result<uint32_t> parse_levels(std::string_view text) {
   if (text == "all") return XSP_LEVELS_ALL;
-  XSP_TRY(const auto names, split("--levels", text));
+  XSP_TRY(const auto names, split_list("--levels", text));
   uint32_t levels = 0;
   for (const std::string& name : names) {
     const uint32_t level = level_named(name);
@@ -50,7 +50,7 @@ Result<uint32_t> parse_levels(std::string_view text) {
 }
 
 Result<std::vector<int>> parse_batches(std::string_view text) {
-  XSP_TRY(const auto parts, split("--batch", text));
+  XSP_TRY(const auto parts, split_list("--batch", text));
   std::vector<int> batches;
   for (const std::string& part : parts) {
     int batch = 0;
@@ -69,7 +69,7 @@ Result<std::vector<int>> parse_batches(std::string_view text) {
 
 Result<std::vector<std::string>> parse_counters(std::string_view text) {
   if (text == "none" || text.empty()) return std::vector<std::string>{};
-  return split("--counters", text);
+  return split_list("--counters", text);
 }
 
 Result<std::string> parse_device(std::string_view text) {

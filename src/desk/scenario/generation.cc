@@ -49,7 +49,7 @@ experiment::ResultRow row_of(const std::string& metric, double value, const std:
   return {metric, value, {}, {}, unit, 1, ""};
 }
 
-void add_times(const std::string& name, const std::vector<double>& values,
+void add_waits(const std::string& name, const std::vector<double>& values,
                std::vector<experiment::ResultRow>* rows) {
   constexpr std::pair<const char*, double> kShares[] = {
       {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}};
@@ -159,8 +159,8 @@ std::vector<experiment::ResultRow> rows_of_tokens(const std::vector<Generated>& 
   }
   const auto count = static_cast<double>(requests.size());
   std::vector<experiment::ResultRow> rows;
-  add_times("first_token", first, &rows);
-  add_times("between_tokens", between, &rows);
+  add_waits("first_token", first, &rows);
+  add_waits("between_tokens", between, &rows);
   rows.push_back(row_of("tokens_per_s", outputs / seconds, "per_s"));
   rows.push_back(row_of("prefill.tokens_per_s", prompts / prefill_s, "per_s"));
   if (decode_s > 0) {

@@ -40,8 +40,8 @@ ResultRow row_of(const std::string& metric, const Percentile& figure, const std:
   return row;
 }
 
-void add_times(const std::string& name, const std::vector<double>& values,
-               std::vector<ResultRow>* rows) {
+void add_part(const std::string& name, const std::vector<double>& values,
+              std::vector<ResultRow>* rows) {
   rows->push_back(row_of(name + ".mean", mean_of(values), "ns"));
   for (size_t i = 0; i < std::size(kShares); ++i) {
     rows->push_back(row_of(name + "." + kShareNames[i], percentile_of(values, kShares[i]), "ns"));
@@ -93,12 +93,12 @@ std::vector<ResultRow> rows_of(const Load& load, int64_t instances) {
   rows.push_back(row_of("rate", {count / load.seconds, {}}, "per_s"));
   rows.push_back(row_of("answered", {count, {}}, "count"));
   rows.push_back(row_of("abandoned", {static_cast<double>(load.abandoned), {}}, "count"));
-  add_times("latency", durations(load, &Answer::arrival_ns, &Answer::done_ns), &rows);
-  add_times("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
-  add_times("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
-  add_times("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
-  add_times("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
-  add_times("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
+  add_part("latency", durations(load, &Answer::arrival_ns, &Answer::done_ns), &rows);
+  add_part("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
+  add_part("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
+  add_part("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
+  add_part("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
+  add_part("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
   add_tail(load, &rows);
   add_busy(load, instances, &rows);
   std::map<int64_t, double> sizes;

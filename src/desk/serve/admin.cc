@@ -10,7 +10,7 @@ using nlohmann::json;
 constexpr int64_t kEntriesDefault = 1000;
 constexpr int64_t kEntriesMax = 10'000;
 
-std::string_view why_off(const Services& services) {
+std::string_view why_no_admin(const Services& services) {
   return services.access != nullptr ? std::string_view()
                                     : "catalogue: none is served: start xsp serve with --catalogue";
 }
@@ -79,7 +79,7 @@ const std::vector<Route>& admin_routes() {
              "id": {"type": "string"}, "name": {"type": "string"},
              "scope": {"enum": ["read", "run", "admin"]}, "created_at": {"type": "string"},
              "revoked_at": {"type": ["null", "string"]}}}}}})",
-       .why_off = why_off},
+       .why_off = why_no_admin},
       {.method = "DELETE",
        .pattern = "/tokens/{}",
        .scope = catalogue::Scope::kAdmin,
@@ -87,7 +87,7 @@ const std::vector<Route>& admin_routes() {
        .summary = "Revokes a token.",
        .parameters = {{"token", "the token's name or id"}},
        .answer = kObjectSchema,
-       .why_off = why_off},
+       .why_off = why_no_admin},
       {.method = "GET",
        .pattern = "/audit",
        .scope = catalogue::Scope::kAdmin,
@@ -104,7 +104,7 @@ const std::vector<Route>& admin_routes() {
              "name": {"type": ["null", "string"]}, "address": {"type": "string"},
              "method": {"type": "string"}, "path": {"type": "string"},
              "status": {"type": "integer"}}}}}})",
-       .why_off = why_off},
+       .why_off = why_no_admin},
   };
   return routes;
 }

@@ -35,9 +35,9 @@ constexpr int64_t kIdMax = int64_t{1} << 52;    // the page's numbers are exact 
 constexpr uint64_t kBodyBytes = uint64_t{16} << 10;
 constexpr int kVersion = 1;
 
-uint64_t max_bytes(const Services&) { return kBodyBytes; }
+uint64_t max_note_bytes(const Services&) { return kBodyBytes; }
 
-std::string_view why_off(const Services& services) {
+std::string_view why_no_notes(const Services& services) {
   if (services.has_notes && services.has_tokens) return {};
   return "notes: off: start xsp serve with --notes and a token";
 }
@@ -113,7 +113,7 @@ Result<Notes> read_notes(Library& library, const std::string& id) {
 
 // Returns why no note can be written; empty: it can.
 std::string why_not(const Services& services, const Notes& notes) {
-  if (const std::string_view off = why_off(services); !off.empty()) return std::string(off);
+  if (const std::string_view off = why_no_notes(services); !off.empty()) return std::string(off);
   if (!notes.problem.empty()) return notes.problem;
   struct stat facts {};
   const std::string name = notes.evaluation.filename().string();
@@ -272,7 +272,7 @@ Result<json> delete_note(const Context& context) {
   });
 }
 
-constexpr std::string_view kSchema = R"({
+constexpr std::string_view kNoteSchema = R"({
   "type": "object", "required": ["notes", "why_not"], "additionalProperties": false,
   "properties": {
     "why_not": {"type": "string"},
@@ -293,7 +293,7 @@ const std::vector<Route>& note_routes() {
        .handler = get_notes,
        .summary = "The notes on an evaluation, and why none can be written, if so.",
        .parameters = {evaluation},
-       .answer = kSchema,
+       .answer = kNoteSchema,
        .is_kept = false},
       {.method = "POST",
        .pattern = "/evaluations/{}/notes",
@@ -301,29 +301,29 @@ const std::vector<Route>& note_routes() {
        .handler = post_note,
        .summary = "Adds a note on a stretch of a run, or on a span.",
        .parameters = {evaluation},
-       .answer = kSchema,
+       .answer = kNoteSchema,
        .success = 201,
        .body = "application/json",
-       .body_max = max_bytes,
-       .why_off = why_off},
+       .body_max = max_note_bytes,
+       .why_off = why_no_notes},
       {.method = "POST",
        .pattern = "/evaluations/{}/notes/{}",
        .scope = catalogue::Scope::kRun,
        .handler = change_note,
        .summary = "Changes the text of a note.",
        .parameters = {evaluation, note},
-       .answer = kSchema,
+       .answer = kNoteSchema,
        .body = "application/json",
-       .body_max = max_bytes,
-       .why_off = why_off},
+       .body_max = max_note_bytes,
+       .why_off = why_no_notes},
       {.method = "DELETE",
        .pattern = "/evaluations/{}/notes/{}",
        .scope = catalogue::Scope::kRun,
        .handler = delete_note,
        .summary = "Removes a note.",
        .parameters = {evaluation, note},
-       .answer = kSchema,
-       .why_off = why_off},
+       .answer = kNoteSchema,
+       .why_off = why_no_notes},
   };
   return routes;
 }

@@ -24,18 +24,18 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr size_t kModels = 4;                    // that answer one file
-constexpr size_t kSystems = 4;                   // on which they do
-constexpr const char* kHere = "here";            // what this machine is called
-constexpr uint64_t kBytes = uint64_t{16} << 20;  // of the file
+constexpr size_t kModels = 4;                         // that answer one file
+constexpr size_t kSystems = 4;                        // on which they do
+constexpr const char* kHere = "here";                 // what this machine is called
+constexpr uint64_t kInputBytes = uint64_t{16} << 20;  // of the file
 constexpr size_t kNameLength = 80;
 constexpr size_t kKept = 200;  // traces in the folder; the oldest are removed
 constexpr const char* kFolder = "predictions";
 constexpr int64_t kSpans = 200;  // of a trace, in an answer
 
-uint64_t max_bytes(const Services&) { return kBytes; }
+uint64_t max_prediction_bytes(const Services&) { return kInputBytes; }
 
-std::string_view why_off(const Services& services) {
+std::string_view why_no_predictions(const Services& services) {
   if (!services.predict) return "predictions: off: start xsp serve with --catalogue and a token";
   return services.library.folder().empty() ? "predictions: no folder is served" : "";
 }
@@ -229,7 +229,7 @@ Result<json> get_models(const Context& context) {
 }
 
 // One model's answer: outputs as of xsp predict, its trace's evaluation, and the steps' spans.
-constexpr std::string_view kSchema = R"({
+constexpr std::string_view kPredictionSchema = R"({
   "type": "object", "required": ["predictions"], "additionalProperties": false,
   "properties": {"predictions": {"type": "array", "minItems": 1, "maxItems": 16, "items": {
     "type": "object", "required": ["model", "system", "status", "reason"],
@@ -273,10 +273,10 @@ const std::vector<Route>& prediction_routes() {
            "answers and traces.",
        .parameters = {{"model", "a model's name; given up to four times", "string", true},
                       {"system", "a system's name; given up to four times", "string", false}},
-       .answer = kSchema,
+       .answer = kPredictionSchema,
        .body = "application/octet-stream",
-       .body_max = max_bytes,
-       .why_off = why_off,
+       .body_max = max_prediction_bytes,
+       .why_off = why_no_predictions,
        .at_once = 2},
   };
   return routes;

@@ -16,10 +16,10 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kRows = 10'000;
-constexpr size_t kBytes = size_t{16} << 20;  // of the texts of an answer
+constexpr size_t kTableBytes = size_t{16} << 20;  // of the texts of an answer
 constexpr int kAtOnce = 2;
 
-std::string_view why_off(const Services& services) {
+std::string_view why_no_queries(const Services& services) {
   return services.has_queries ? "" : "queries: not in this report: open the file with xsp serve";
 }
 
@@ -30,7 +30,8 @@ Result<json> get_query(const Context& context) {
   const std::vector<std::string> sql = context.request.all("sql");
   if (sql.size() != 1 || sql[0].empty()) return usage("sql: give it once: sql=FROM run");
   XSP_TRY(Library::Alone alone, context.library.open_alone(context.parts[0]));
-  auto asked = analyze::ask(*alone.database, sql[0], std::min(context.row_limit, kRows), kBytes);
+  auto asked =
+      analyze::ask(*alone.database, sql[0], std::min(context.row_limit, kRows), kTableBytes);
   if (!asked.ok()) {
     // The asker can mend a mistake in the SQL (400), but not a bound of time or memory (503).
     const Code code = asked.error().code;
@@ -54,7 +55,7 @@ const std::vector<Route>& query_routes() {
        .parameters = {{"evaluation", "the evaluation's id"},
                       {"sql", "one or more statements in DuckDB's SQL", "string", true}},
        .answer = kRowsSchema,
-       .why_off = why_off,
+       .why_off = why_no_queries,
        .at_once = kAtOnce},
   };
   return routes;

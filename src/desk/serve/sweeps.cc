@@ -9,11 +9,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uint64_t kBytes = uint64_t{64} << 10;  // of a sweep's file
+constexpr uint64_t kPlanBytes = uint64_t{64} << 10;  // of a sweep's file
 
-uint64_t max_bytes(const Services&) { return kBytes; }
+uint64_t max_sweep_bytes(const Services&) { return kPlanBytes; }
 
-std::string_view why_off(const Services& services) {
+std::string_view why_no_sweeps(const Services& services) {
   return services.sweeps == nullptr
              ? "sweeps: off: start xsp serve with --catalogue and --allow-run"
              : "";
@@ -48,7 +48,7 @@ Result<json> delete_sweep(const Context& context) {
   return json_of(state);
 }
 
-constexpr std::string_view kSchema = R"({
+constexpr std::string_view kSweepSchema = R"({
   "type": "object", "additionalProperties": false,
   "required": ["name", "id", "state", "reason", "tasks", "done", "running", "failed"],
   "properties": {
@@ -70,26 +70,26 @@ const std::vector<Route>& sweep_routes() {
        .handler = post_sweep,
        .summary = "Starts a sweep; it runs once those before it have ended.",
        .parameters = {},
-       .answer = kSchema,
+       .answer = kSweepSchema,
        .success = 201,
        .body = "application/yaml",
-       .body_max = max_bytes,
-       .why_off = why_off},
+       .body_max = max_sweep_bytes,
+       .why_off = why_no_sweeps},
       {.method = "GET",
        .pattern = "/sweeps/{}",
        .scope = catalogue::Scope::kRead,
        .handler = get_sweep,
        .summary = "The state of a sweep that a request started.",
        .parameters = {{"sweep", "its name", "string", true}},
-       .answer = kSchema},
+       .answer = kSweepSchema},
       {.method = "DELETE",
        .pattern = "/sweeps/{}",
        .scope = catalogue::Scope::kRun,
        .handler = delete_sweep,
        .summary = "Ends a sweep that waits or runs; what it has measured stays.",
        .parameters = {{"sweep", "its name", "string", true}},
-       .answer = kSchema,
-       .why_off = why_off},
+       .answer = kSweepSchema,
+       .why_off = why_no_sweeps},
   };
   return routes;
 }

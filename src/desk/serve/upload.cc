@@ -30,9 +30,9 @@ Status check_name(const std::string& name) {
       "give another");
 }
 
-uint64_t max_bytes(const Services& services) { return services.max_upload_bytes; }
+uint64_t max_upload_bytes(const Services& services) { return services.max_upload_bytes; }
 
-std::string_view why_off(const Services& services) {
+std::string_view why_no_uploads(const Services& services) {
   if (services.max_upload_bytes != 0 && services.has_tokens) return {};
   return "upload: off: start xsp serve with --upload and a token";
 }
@@ -59,8 +59,8 @@ const std::vector<Route>& upload_routes() {
        .answer = kObjectSchema,
        .success = 201,
        .body = "application/octet-stream",
-       .body_max = max_bytes,
-       .why_off = why_off,
+       .body_max = max_upload_bytes,
+       .why_off = why_no_uploads,
        .at_once = 4},
   };
   return routes;

@@ -21,7 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kSocket = 3;            // descriptor of the process's end of the socket
 constexpr milliseconds kObeys{2000};  // time to obey an interrupt
 constexpr milliseconds kLook{100};    // interval between checks whether it has obeyed
 constexpr uint64_t kAnswerBytesMin = uint64_t{256} << 20;

@@ -18,7 +18,6 @@
 namespace xsp::store {
 namespace {
 
-constexpr int kSocket = 3;
 // Memory that DuckDB uses in addition to the memory that it counts: its code's data, and stacks of
 // threads.
 constexpr uint64_t kBesideBytes = uint64_t{512} << 20;

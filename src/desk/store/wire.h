@@ -17,6 +17,8 @@
 
 namespace xsp::store {
 
+constexpr int kSocket = 3;  // descriptor of the socket in the process that reads the file
+
 // The first byte of each message.
 enum class Word : uint8_t {
   kOpen = 1,   // path, spill folder, memory, threads

@@ -10,7 +10,7 @@ namespace xsp::sweep {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
+using Command = std::vector<std::string>;
 
 constexpr const char* kImage = "XSP_CONTAINER_IMAGE";  // desk/machine makes it a fact
 
@@ -27,8 +27,8 @@ bool is_in_path(const std::string& program) {
 }
 
 // Podman and Docker have the same options, but for those of GPUs.
-Words podman_or_docker(const std::string& engine, const InContainer& container, Words words) {
-  Words all = {engine, "run", "--rm", "--network=host", "--workdir=/"};
+Command podman_or_docker(const std::string& engine, const InContainer& container, Command words) {
+  Command all = {engine, "run", "--rm", "--network=host", "--workdir=/"};
   if (container.device.starts_with("cuda")) {
     const bool is_docker = engine == "docker";
     all.emplace_back(is_docker ? "--gpus=all" : "--device=nvidia.com/gpu=all");
@@ -47,8 +47,8 @@ Words podman_or_docker(const std::string& engine, const InContainer& container, 
 }
 
 // Apptainer takes a file or an address; a name alone is that of a registry.
-Words apptainer(const InContainer& container, const Words& words) {
-  Words all = {"apptainer", "exec", "--cleanenv", "--pwd=/"};
+Command apptainer(const InContainer& container, const Command& words) {
+  Command all = {"apptainer", "exec", "--cleanenv", "--pwd=/"};
   if (container.device.starts_with("cuda")) all.emplace_back("--nv");
   for (const fs::path& folder : container.read) {
     all.push_back("--bind=" + folder.string() + ":" + folder.string() + ":ro");
@@ -67,7 +67,7 @@ Words apptainer(const InContainer& container, const Words& words) {
 
 }  // namespace
 
-Result<std::vector<std::string>> in_container(const InContainer& container, Words words) {
+Result<std::vector<std::string>> in_container(const InContainer& container, Command words) {
   if (environment(kImage) == container.image) return words;
   for (const char* engine : {"podman", "docker"}) {
     if (is_in_path(engine)) return podman_or_docker(engine, container, std::move(words));

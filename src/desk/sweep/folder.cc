@@ -37,13 +37,13 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-std::string text_in(const json& object, const char* key) {
+std::string short_text_in(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string()
              ? check_text(found->get<std::string>(), 4096).text
              : std::string();
 }
-double number_in(const json& object, const char* key) {
+double number_or_zero(const json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
@@ -53,12 +53,12 @@ Attempt attempt_of(int number, const std::string& text) {
   attempt.number = number;
   const json object = json::parse(text, nullptr, false);
   if (!object.is_object()) return attempt;
-  attempt.host = text_in(object, "host");
-  attempt.pid = static_cast<int64_t>(number_in(object, "pid"));
-  attempt.started_at = number_in(object, "started_at");
-  attempt.seconds = number_in(object, "seconds");
-  attempt.reason = text_in(object, "reason");
-  const std::string end = text_in(object, "end");
+  attempt.host = short_text_in(object, "host");
+  attempt.pid = static_cast<int64_t>(number_or_zero(object, "pid"));
+  attempt.started_at = number_or_zero(object, "started_at");
+  attempt.seconds = number_or_zero(object, "seconds");
+  attempt.reason = short_text_in(object, "reason");
+  const std::string end = short_text_in(object, "end");
   for (size_t i = 0; i < kEnds.size(); ++i) {
     if (end == kEnds[i]) attempt.end = static_cast<End>(i);
   }

@@ -32,7 +32,7 @@ void notes_tasks(benchmark::State& state) {
         {"t" + std::to_string(i), subject_of(i), "done", 1, subject_of(i), 2.5, "host"});
   }
   for (auto _ : state) {
-    const Status noted = catalogue->note_sweep({"sweep", "", "done", "2026-01-01"}, tasks);
+    const Status noted = catalogue->note_sweep({"sweep", "bench", "", "done", "2026-01-01"}, tasks);
     if (!noted.ok()) state.SkipWithError(noted.error().text.c_str());
   }
 }
@@ -48,7 +48,7 @@ void knows_seconds_of_108(benchmark::State& state) {
     tasks.push_back({"t" + std::to_string(i), "", "done", 1, subject_of(i), 2.5, "host"});
     if (i % 926 == 0) subjects.push_back(subject_of(i));
   }
-  (void)catalogue->note_sweep({"sweep", "", "done", "2026-01-01"}, tasks);
+  (void)catalogue->note_sweep({"sweep", "bench", "", "done", "2026-01-01"}, tasks);
   for (auto _ : state) {
     const auto seconds = catalogue->seconds_of(subjects);
     if (!seconds.ok() || seconds->size() != subjects.size()) state.SkipWithError("not found");

@@ -89,11 +89,11 @@ class SweepTest : public XspTest, public testing::WithParamInterface<const char*
   }
   // Returns what the catalogue says of the only sweep.
   json noted_sweep() const {
-    const Finished asked =
-        run({"catalogue", "query", "--db", "out/catalogue.sqlite",
-             "SELECT sweep.state, created_at, count(*) AS tasks, sum(task.state = 'done') AS done "
-             "FROM sweep JOIN task ON task.sweep = sweep.id GROUP BY sweep.id",
-             "--format", "json"});
+    const Finished asked = run({"catalogue", "query", "--db", "out/catalogue.sqlite",
+                                "SELECT name, sweep.state, created_at, count(*) AS tasks, "
+                                "sum(task.state = 'done') AS done "
+                                "FROM sweep JOIN task ON task.sweep = sweep.id GROUP BY sweep.id",
+                                "--format", "json"});
     const json rows = json::parse(asked.out, nullptr, false);
     EXPECT_TRUE(rows.is_array() && rows.size() == 1) << asked.out << asked.err;
     return rows.is_array() && rows.size() == 1 ? rows[0] : json::object();
@@ -211,6 +211,7 @@ TEST_P(SweepTest, AKilledSweepGoesOn) {
   EXPECT_EQ(begin(options).status, 128 + SIGKILL);
   EXPECT_LT(results(), 4u);
   const json open = noted_sweep();
+  EXPECT_EQ(open["name"], "test");
   EXPECT_EQ(open["state"], "open");
   EXPECT_EQ(open["tasks"], 4);
   const Finished finished = sweep({"resume", "out", "--no-site"});

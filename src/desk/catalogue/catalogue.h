@@ -36,6 +36,7 @@ using Progress = std::function<void(size_t done, size_t all)>;
 
 struct Sweep {
   std::string id;
+  std::string name;        // several sweeps may have the same
   std::string spec;        // its file
   std::string state;       // "done", or "open"
   std::string created_at;  // counts when the sweep is noted for the first time

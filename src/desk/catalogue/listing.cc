@@ -79,6 +79,7 @@ std::vector<Listing> requests() {
       {"sweeps",
        "The sweeps, and how many of their tasks are done.",
        {{"id", "text", "w.id"},
+        {"name", "text", "w.name"},
         {"state", "text", "w.state"},
         {"created_at", "text", "w.created_at"},
         {"tasks", "count", "(SELECT count(*) FROM task t WHERE t.sweep = w.id)"},

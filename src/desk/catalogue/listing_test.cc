@@ -38,7 +38,8 @@ class ListingPages : public testing::Test {
     ASSERT_TRUE(done.ok()) << done.error().text;
   }
   void add_sweep(const std::string& id, const std::string& created_at) {
-    write("INSERT INTO sweep VALUES ('" + id + "', '', 'done', '" + created_at + "')");
+    write("INSERT INTO sweep(id, spec, state, created_at) VALUES ('" + id + "', '', 'done', '" +
+          created_at + "')");
   }
   ListingPage page(const char* name, const ListingPart& part) {
     auto found = list(*catalogue_, listing_named(name), {}, part);

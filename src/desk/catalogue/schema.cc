@@ -74,8 +74,9 @@ const std::vector<Step>& steps() {
       "address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL)",
       "CREATE INDEX audit_at ON audit(at)",
   };
+  static const Step sweeps_have_names = {"ALTER TABLE sweep ADD COLUMN name TEXT"};
   static const std::vector<Step> all = {first, tasks_are_timed, agents_have_a_queue,
-                                        the_api_has_tokens};
+                                        the_api_has_tokens, sweeps_have_names};
   return all;
 }
 

@@ -47,9 +47,10 @@ Status Catalogue::note_sweep(const Sweep& sweep, const std::vector<Task>& tasks)
       const auto done = engine_->query(sql, {sweep.id});
       if (!done.ok()) return done.error();
     }
-    const auto done =
-        engine_->query("INSERT INTO sweep(id, spec, state, created_at) VALUES ($1, $2, $3, $4)",
-                       {sweep.id, sweep.spec, sweep.state, created_at});
+    const auto done = engine_->query(
+        "INSERT INTO sweep(id, name, spec, state, created_at) "
+        "VALUES ($1, $2, $3, $4, $5)",
+        {sweep.id, sweep.name, sweep.spec, sweep.state, created_at});
     if (!done.ok()) return done.error();
     for (size_t from = 0; from < tasks.size(); from += kRowsOfStatement) {
       XSP_CHECK_OK(add_tasks(*engine_, sweep.id, tasks, from));

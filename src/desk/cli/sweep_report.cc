@@ -89,7 +89,8 @@ Status note_tasks(Catalogue& catalogue, const sweep::Plan& plan, const View& vie
                      task.attempts, plan.tasks[i].subject(), task.seconds, task.where});
   }
   return catalogue.note_sweep(
-      {plan.id, plan.source, view.is_over() ? "done" : "open", experiment::utc_now()}, tasks);
+      {plan.id, plan.name, plan.source, view.is_over() ? "done" : "open", experiment::utc_now()},
+      tasks);
 }
 
 std::vector<Value> cells_of(const sweep::Task& task) {

@@ -20,6 +20,21 @@ step() { # step NAME COMMAND...: runs it, notes how it ended and how long it too
   echo "== $name: $((SECONDS - from)) s"
 }
 
+# A step that mostly waits runs beside others. Its output is kept apart, and printed when the step is waited for.
+beside= beside_name= beside_output=$(mktemp)
+trap 'rm -f "$beside_output"' EXIT
+begin_beside() { # begin_beside NAME COMMAND...
+  beside_name=$1; shift
+  { from=$SECONDS; "$@"; ended=$?; echo "== $beside_name: $((SECONDS - from)) s beside others"; exit $ended; } \
+    >"$beside_output" 2>&1 &
+  beside=$!
+}
+end_beside() {
+  wait "$beside" && passed=$((passed + 1)) || failed+=("$beside_name")
+  echo "== $beside_name"
+  cat "$beside_output"
+}
+
 build() { # build PRESET [TARGET...]
   local preset=$1 log="build/$1.log"; shift
   mkdir -p build
@@ -53,6 +68,22 @@ threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads
 }
 
+# Builds what later steps test, on processors that the tests of the sanitizers leave idle. The steps themselves build
+# once more, and tell what fails.
+build_ahead() {
+  local preset
+  renice -n 19 "$BASHPID"
+  for preset in release aarch64 ppc64le fuzz; do build "$preset"; done
+  build tsan annotate_test collectors_cupti_test
+  demo
+} >/dev/null 2>&1
+
+# Builds what a new user does: only there are sources compiled in groups.
+demo() {
+  mkdir -p build
+  { cmake --preset demo && cmake --build --preset demo; } >build/demo.log 2>&1 || { tail -n 20 build/demo.log >&2; return 1; }
+}
+
 # Tests the parts in the profiled process on ARM and POWER, under an emulator.
 other_processors() { build_and_test aarch64 && build_and_test ppc64le; }
 
@@ -65,12 +96,17 @@ step page page
 if [ "${1:-}" = --quick ]; then
   step sanitizers build_and_test dev -LE slow
 else
+  CMAKE_BUILD_PARALLEL_LEVEL=1 build_ahead &
+  ahead=$!
   step sanitizers sanitizers
+  wait "$ahead"  # tests of the release measure, some of them with nothing beside them
   step release release
-  step browser browser
+  step demo demo
+  begin_beside browser browser
   step threads threads
   step "other processors" other_processors
   step fuzzers build_and_test fuzz
+  end_beside
 fi
 
 echo

@@ -50,8 +50,8 @@ include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 endfunction()
 
 # xsp_group(TARGET SOURCES...) lets the sources of a folder be compiled together, at most ten at a time, if XSP_QUICK is
-# on: each header is read once for all of them. So a name in an anonymous namespace stands once in such a folder. Folders
-# of drop-ins are not grouped, so that a new file there may use any name.
+# on: each header is read once for all of them. So a name in an anonymous namespace stands once in such a folder.
+# Folders of drop-ins are not grouped, so that a new file there may use any name.
 function(xsp_group target)
   if(NOT XSP_QUICK)
     return()

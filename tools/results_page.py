@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Writes the page of a folder of characterised models (tools/characterise.py), and its site.
+
+    tools/results_page.py --xsp XSP --evaluations FOLDER -o results/NAME
+
+Each figure is asked of the catalogue, in SQL, so the page and the site tell the same. NAME.torch.batches.xsp
+gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the best size.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import textwrap
+
+# Inputs per second of ResNet-50 v1.5 on a V100 in TensorFlow, by batch size (XSP, IPDPS 2020, analysis 15).
+V100 = {1: 161.0, 2: 292.8, 4: 470.0, 8: 625.0, 16: 730.6, 32: 799.4, 64: 864.5, 128: 895.8, 256: 930.7}
+
+SYSTEMS = "SELECT fingerprint, facts FROM system ORDER BY fingerprint"
+FACTS = {"GPU": "gpu.0.name", "driver": "gpu.driver_version", "CUDA": "gpu.cuda_version",
+         "processor": "machine.cpu", "processors": "machine.processors", "system": "machine.os",
+         "highest clock, MHz": "gpu.0.max_sm_clock_mhz", "power limit, W": "gpu.0.power_limit_w"}
+
+# The site, too, shows the newest evaluation of each batch size.
+NEWEST = """WITH figure AS (
+  SELECT m.name AS model, e.batch, r.*, e.file NOT LIKE '%.batches.xsp' AS is_deep,
+    dense_rank() OVER (PARTITION BY e.model, e.batch ORDER BY e.started_at DESC) AS age
+  FROM result r JOIN evaluation e ON e.id = r.evaluation JOIN model m ON m.id = e.model),
+newest AS (SELECT * FROM figure WHERE age = 1)
+"""
+
+# A row for each model: `wide` is of all batch sizes, `work` of those with every level: 1 and the largest.
+MODELS = NEWEST[:-1] + """,
+wide AS (
+  SELECT model, max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN value END) AS latency,
+    max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN low END) AS low,
+    max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN high END) AS high,
+    max(CASE WHEN metric = 'throughput' THEN value END) AS highest,
+    max(CASE WHEN metric = 'throughput' AND batch = 1 THEN value END) AS online
+  FROM newest GROUP BY model),
+deep AS (
+  SELECT model, batch, max(batch) OVER (PARTITION BY model) AS largest, metric, value, word FROM newest
+  WHERE is_deep),
+work AS (
+  SELECT model, largest AS batch,
+    max(CASE WHEN metric = 'kernels.share' AND batch = 1 THEN value END) AS share_of_one,
+    max(CASE WHEN metric = 'bottleneck' AND batch = 1 THEN word END) AS bottleneck_of_one,
+    max(CASE WHEN metric = 'energy.input' AND batch = 1 THEN value END) AS energy_of_one,
+    max(CASE WHEN metric = 'kernels.share' AND batch = largest THEN value END) AS share,
+    max(CASE WHEN metric = 'kernels.rate' AND batch = largest THEN value END) AS rate,
+    max(CASE WHEN metric = 'kernels.intensity' AND batch = largest THEN value END) AS intensity,
+    max(CASE WHEN metric = 'kernels.bound' AND batch = largest THEN word END) AS bound,
+    max(CASE WHEN metric = 'kernels.occupancy' AND batch = largest THEN value END) AS occupancy,
+    max(CASE WHEN metric = 'convolution.kernel_share' AND batch = largest THEN value END) AS convolution,
+    max(CASE WHEN metric = 'energy.input' AND batch = largest THEN value END) AS energy,
+    max(CASE WHEN metric = 'power' AND batch = largest THEN value END) AS power
+  FROM deep GROUP BY model, largest)
+SELECT * FROM wide LEFT JOIN work USING (model) ORDER BY model"""
+
+RESNET = NEWEST + """SELECT batch, value FROM newest WHERE model = 'resnet50' AND metric = 'throughput'
+ORDER BY batch"""
+
+
+class Catalogue:
+    def __init__(self, xsp, place):
+        self.xsp, self.place = xsp, place
+
+    def rows(self, sql):
+        done = subprocess.run([self.xsp, "catalogue", "query", "--db", self.place, sql, "--all", "--format",
+                               "json"], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+
+def table(heads, rows):
+    lines = ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
+
+
+def shown(value, scale=1.0, digits=3):
+    if value is None:
+        return "not measured"
+    scaled = value * scale
+    return f"{scaled:.{digits}g}" if abs(scaled) < 1000 else f"{scaled:,.0f}"
+
+
+def interval(row):
+    if row["low"] is None:
+        return shown(row["latency"], 1e-6)
+    half = (row["high"] - row["low"]) / 2 * 1e-6
+    return f"{row['latency'] * 1e-6:.3g} ± {half:.2g}"
+
+
+def extremes(rows, key):
+    """Returns the rows with the lowest and the highest value, and all that have one, in their order."""
+    known = sorted((row for row in rows if row[key] is not None), key=lambda row: row[key])
+    return known[0], known[-1], known
+
+
+def models_table(rows):
+    heads = ["model", "latency at batch 1, ms", "most inputs/s", "kernels % at 1", "bottleneck at 1",
+             "mJ an input at 1", "best batch", "kernels %", "convolution %", "Tflop/s", "flop/B",
+             "occupancy %", "bound", "mJ an input"]
+    return table(heads, [[
+        f"[{row['model']}](site/models/{row['model']}.html)", interval(row), shown(row["highest"]),
+        shown(row["share_of_one"]), row["bottleneck_of_one"] or shown(None), shown(row["energy_of_one"], 1e3),
+        row["batch"] or shown(None), shown(row["share"]), shown(row["convolution"]),
+        shown(row["rate"], 1e-12), shown(row["intensity"]), shown(row["occupancy"]),
+        row["bound"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
+
+
+def span(rows, key, unit, scale=1.0):
+    low, high, known = extremes(rows, key)
+    middle = known[len(known) // 2]
+    first, last, median = (f"{shown(row[key], scale)} {unit} ({row['model']})" for row in (low, high, middle))
+    return f"{first} to {last}, in the middle {median}"
+
+
+def grouped(rows, key):
+    """Returns the models' names by a value."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(row[key], []).append(row["model"])
+    return groups
+
+
+def answers(rows, resnet):
+    """Yields each question and its answer."""
+    deep = [row for row in rows if row["batch"] is not None]
+    convolutional = [row for row in deep if (row["convolution"] or 0) > 0]
+    gains = [dict(row, gain=row["highest"] / row["online"]) for row in rows]
+    saved = [dict(row, saved=row["energy_of_one"] / row["energy"]) for row in deep if row["energy"]]
+    bounds = "; ".join(f"{len(names)} of {len(deep)} models are bound by {bound} ({', '.join(names)})"
+                       for bound, names in sorted(grouped(deep, "bound").items()))
+    yield "What is memory-bound?", f"At the best batch size, by the counted work of all kernels: {bounds}."
+    yield ("How much of the kernels' time is convolution?",
+           f"Of the {len(convolutional)} models that have one: {span(convolutional, 'convolution', '%')}.")
+    sizes = "; ".join(f"{batch}: {', '.join(names)}"
+                      for batch, names in sorted(grouped(deep, "batch").items()))
+    yield ("Which batch size is best?",
+           f"{sizes}. The highest throughput is {span(gains, 'gain', 'times that of batch 1')}.")
+    yield ("How much of the latency lies outside of kernels?",
+           f"At batch 1, kernels run for {span(deep, 'share_of_one', '%')} of the latency. At the best batch "
+           f"size it is {span(deep, 'share', '%')}.")
+    found = sorted(grouped(deep, "bottleneck_of_one").items(), key=lambda item: -len(item[1]))
+    yield ("What holds a single input back?",
+           "; ".join(f"{bottleneck}: {', '.join(names)}" for bottleneck, names in found) + ".")
+    yield ("Who uses the arithmetic best, and worst?",
+           f"At the best batch size: {span(deep, 'rate', 'Tflop/s', 1e-12)}.")
+    yield ("What does an input cost in energy?",
+           f"At the best batch size: {span(deep, 'energy', 'mJ', 1e3)}. At batch 1 it costs "
+           f"{span(saved, 'saved', 'times as much')}.")
+    lines = [[row["batch"], V100[row["batch"]], shown(row["value"]), shown(row["value"] / V100[row["batch"]])]
+             for row in resnet if row["batch"] in V100]
+    yield ("What changed since the paper?",
+           "ResNet-50 v1.5 on the paper's V100 (TensorFlow, fp32 without tensor cores) and here (PyTorch, "
+           "whose convolutions take TF32 on tensor cores). The gain is least at small batches, where the "
+           "launches of the host set the time.\n\n"
+           + table(["batch", "V100, inputs/s", "this GPU, inputs/s", "ratio"], lines))
+
+
+def wrapped(text):
+    """Returns its first paragraph in lines of a page's width."""
+    first, *others = text.split("\n\n")
+    lines = textwrap.wrap(first, 150, break_long_words=False, break_on_hyphens=False)
+    return "\n\n".join(["\n".join(lines), *others])
+
+
+def missing(xsp, rows):
+    """Returns the names of the zoo's models, those of packages left out, of which there is no row."""
+    done = subprocess.run([xsp, "models", "--list", "--format", "json"], capture_output=True, text=True,
+                          check=True)
+    measured = {row["model"] for row in rows}
+    return sorted(model["name"] for model in json.loads(done.stdout)
+                  if model["source"].split()[0] in ("export", "zoo") and model["name"] not in measured)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--xsp", required=True, help="the program")
+    parser.add_argument("--evaluations", required=True, type=pathlib.Path, help="the evaluations' folder")
+    parser.add_argument("-o", "--output", required=True, type=pathlib.Path, help="the page's folder")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for file in args.evaluations.glob("*.xsp"):
+            shutil.copy(file, folder)
+        subprocess.run([args.xsp, "site", folder, "-o", args.output / "site", "--quiet"], check=True)
+        catalogue = Catalogue(args.xsp, folder / "catalogue.sqlite")
+        rows, systems, resnet = (catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET))
+    text = (args.output / "method.md").read_text(encoding="utf-8").rstrip()
+    machines = table([*FACTS, "fingerprint"], [
+        [*(json.loads(row["facts"]).get(key, "not known") for key in FACTS.values()), row["fingerprint"]]
+        for row in systems])
+    parts = [text, "## Machine", machines, "## Models", models_table(rows),
+             "## The paper's questions, asked again"]
+    parts += [wrapped(f"**{question}** {answer}") for question, answer in answers(rows, resnet)]
+    parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing(args.xsp, rows))}`")]
+    (args.output / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    print(f"{len(rows)} models, of which {sum(row['batch'] is not None for row in rows)} with their work")
+
+
+if __name__ == "__main__":
+    main()

@@ -62,6 +62,10 @@ RESNET = NEWEST + """SELECT batch, value FROM newest WHERE model = 'resnet50' AN
 ORDER BY batch"""
 
 
+SETTLED = NEWEST + """SELECT count(*) AS latencies, sum(doubt IS NULL) AS settled, sum(low IS NULL) AS bare
+FROM newest WHERE metric = 'inference.latency'"""
+
+
 class Catalogue:
     def __init__(self, xsp, place):
         self.xsp, self.place = xsp, place
@@ -188,12 +192,14 @@ def main():
             shutil.copy(file, folder)
         subprocess.run([args.xsp, "site", folder, "-o", args.output / "site", "--quiet"], check=True)
         catalogue = Catalogue(args.xsp, folder / "catalogue.sqlite")
-        rows, systems, resnet = (catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET))
+        rows, systems, resnet, settled = (catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET, SETTLED))
     text = (args.output / "method.md").read_text(encoding="utf-8").rstrip()
     machines = table([*FACTS, "fingerprint"], [
         [*(json.loads(row["facts"]).get(key, "not known") for key in FACTS.values()), row["fingerprint"]]
         for row in systems])
-    parts = [text, "## Machine", machines, "## Models", models_table(rows),
+    sure = ("{settled} of {latencies} latencies are settled: their interval is at most ±1 %. {bare} rest on "
+            "too few inferences for an interval.").format(**settled[0])
+    parts = [text, "## Machine", machines, "## Models", sure, models_table(rows),
              "## The paper's questions, asked again"]
     parts += [wrapped(f"**{question}** {answer}") for question, answer in answers(rows, resnet)]
     parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing(args.xsp, rows))}`")]

@@ -9,6 +9,7 @@
 #include "desk/site/chart.h"
 #include "desk/site/html.h"
 #include "desk/site/pages.h"
+#include "desk/site/subject_columns.h"
 
 namespace xsp::site {
 namespace {
@@ -19,54 +20,6 @@ using Rows = std::vector<std::vector<Cell>>;
 std::string section(const char* id, const char* title, const std::string& text) {
   return fmt::format("<h2 id=\"{}\">{}</h2>\n<p class=\"note\">{}</p>\n", id, title, text);
 }
-
-// The columns that say which entry a row is about. What all entries have in common stands once
-// above the tables, and has no column.
-class SubjectColumns {
- public:
-  explicit SubjectColumns(const Entries& entries) {
-    if (entries.empty()) return;
-    const Known& first = entries.front().any();
-    for (const Entry& entry : entries) {
-      const Known& one = entry.any();
-      has_framework_ = has_framework_ || one.framework != first.framework;
-      has_system_ = has_system_ || system_cell(one).html != system_cell(first).html;
-      has_scenario_ = has_scenario_ || one.scenario != first.scenario;
-    }
-    std::string common;
-    if (!has_framework_) common += " with " + escaped(first.framework);
-    if (!has_system_) common += " on " + system_cell(first).html;
-    if (!has_scenario_) common += ", scenario " + escaped(first.scenario);
-    if (!common.empty()) lead_ = "<p class=\"lead\">All figures were measured" + common + ".</p>\n";
-  }
-
-  // Returns a sentence about what is common, or nothing.
-  const std::string& lead() const { return lead_; }
-  std::vector<std::string> heads(const std::vector<std::string>& others) const {
-    std::vector<std::string> all = {"model"};
-    if (has_framework_) all.emplace_back("framework");
-    if (has_system_) all.emplace_back("system");
-    if (has_scenario_) all.emplace_back("scenario");
-    all.insert(all.end(), others.begin(), others.end());
-    return all;
-  }
-  std::vector<Cell> cells(const Entry& entry) const {
-    const Known& one = entry.any();
-    std::vector<Cell> all = {link_cell(one.model, model_page(one.model))};
-    if (has_framework_) all.push_back(text_cell(one.framework));
-    if (has_system_) all.push_back(system_cell(one));
-    if (has_scenario_) all.push_back(text_cell(one.scenario));
-    return all;
-  }
-
- private:
-  static Cell system_cell(const Known& one) {
-    return link_cell(one.system + ", " + one.device, system_page(one.fingerprint));
-  }
-
-  bool has_framework_ = false, has_system_ = false, has_scenario_ = false;
-  std::string lead_;
-};
 
 Cell of(const Known* one, const std::string& metric) {
   return figure_cell(one == nullptr ? nullptr : [&]() -> const Figure* {
@@ -388,7 +341,9 @@ std::string systems_table(const std::vector<Known>& all) {
 
 std::string index_page(const std::vector<Known>& all, const Entries& entries) {
   if (all.empty()) return page_html("Models", "", "<p class=\"lead\">No evaluation is known.</p>");
-  const SubjectColumns subject(entries);
+  std::vector<const Entry*> of;
+  for (const Entry& entry : entries) of.push_back(&entry);
+  const SubjectColumns subject(of, "", true);
   return page_html("Models, frameworks and systems", "",
                    subject.lead() + models_table(all, entries, subject) +
                        accuracy_charts(all, entries) + rooflines(entries) +

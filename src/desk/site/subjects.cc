@@ -6,6 +6,7 @@
 #include "desk/site/chart.h"
 #include "desk/site/html.h"
 #include "desk/site/pages.h"
+#include "desk/site/subject_columns.h"
 
 namespace xsp::site {
 namespace {
@@ -72,7 +73,7 @@ std::string figures_table(const std::vector<const Entry*>& of) {
   return table_html("figures-table", "All figures, each as its evaluation shows it", heads, rows);
 }
 
-std::string evaluations_table(const std::vector<const Entry*>& of, bool is_of_model) {
+std::string evaluations_table(const std::vector<const Entry*>& of, const SubjectColumns& subject) {
   Rows rows;
   for (const Entry* entry : of) {
     for (const auto& [batch, one] : entry->batches) {
@@ -80,14 +81,7 @@ std::string evaluations_table(const std::vector<const Entry*>& of, bool is_of_mo
         const auto found = known->figures.find(metric);
         return figure_cell(found == known->figures.end() ? nullptr : &found->second);
       };
-      std::vector<Cell> row;
-      if (!is_of_model) row.push_back(link_cell(one->model, kRoot + model_page(one->model)));
-      row.push_back(text_cell(one->framework));
-      if (is_of_model) {
-        row.push_back(
-            link_cell(one->system + ", " + one->device, kRoot + system_page(one->fingerprint)));
-      }
-      row.push_back(text_cell(one->scenario));
+      std::vector<Cell> row = subject.cells(*one);
       row.push_back(number_cell(static_cast<double>(batch), "count"));
       for (const char* metric :
            {"inference.latency", "inference.p99", "throughput", "bottleneck"}) {
@@ -98,11 +92,8 @@ std::string evaluations_table(const std::vector<const Entry*>& of, bool is_of_mo
       rows.push_back(std::move(row));
     }
   }
-  std::vector<std::string> heads = {"framework",  "scenario",        "batch",
-                                    "latency",    "99th percentile", "throughput",
-                                    "bottleneck", "measured",        "file"};
-  if (is_of_model) heads.insert(heads.begin() + 1, "system");
-  if (!is_of_model) heads.insert(heads.begin(), "model");
+  const std::vector<std::string> heads = subject.heads(
+      {"batch", "latency", "99th percentile", "throughput", "bottleneck", "measured", "file"});
   return table_html("evaluations-table", "The newest evaluation of each batch size", heads, rows);
 }
 
@@ -142,7 +133,8 @@ std::string model_page_text(const std::vector<Known>& all, const std::vector<con
                       number_text(*accuracy->high, accuracy->unit) + ")");
     }
   }
-  body += "</p>\n" + evaluations_table(of, true) + "<div class=\"charts\">" +
+  const SubjectColumns subject(of, kRoot, false);
+  body += "</p>\n" + subject.lead() + evaluations_table(of, subject) + "<div class=\"charts\">" +
           over_batch(of, "throughput", "Throughput", "per_s") +
           over_batch(of, "inference.latency", "Latency of an inference", "ns") + "</div>\n" +
           "<h2>Figures</h2>\n" + figures_table(of) + "<h2>What the files say</h2>\n";
@@ -157,10 +149,12 @@ std::string system_page_text(const std::vector<const Entry*>& of,
                              const std::vector<const Entry*>& others,
                              const std::vector<catalogue::Drift>& drifts) {
   const Known& one = of.front()->any();
+  const SubjectColumns subject(of, kRoot, true);
   std::string body = "<p class=\"lead\">Fingerprint <code>" + escaped(one.fingerprint) +
                      "</code>, which follows from these facts.</p>\n" +
-                     facts_list(one.system_facts) + "<h2>Evaluations</h2>\n" +
-                     evaluations_table(of, false) + drift_html(drifts) + "<h2>Other systems</h2>\n";
+                     facts_list(one.system_facts) + "<h2>Evaluations</h2>\n" + subject.lead() +
+                     evaluations_table(of, subject) + drift_html(drifts) +
+                     "<h2>Other systems</h2>\n";
   if (others.empty()) body += "<p class=\"note\">No other system is known.</p>\n";
   for (const Entry* other : others) {
     body += "<h3><a href=\"" + escaped(kRoot + system_page(other->any().fingerprint)) + "\">" +

@@ -1,5 +1,5 @@
-// Subject columns: the columns of a table that say which entry a row is about. What all entries of a
-// page have in common stands once above its tables, and has no column.
+// Subject columns: the columns of a table that say which entry a row is about. What all entries of
+// a page have in common stands once above its tables, and has no column.
 #ifndef XSP_DESK_SITE_SUBJECT_COLUMNS_H_
 #define XSP_DESK_SITE_SUBJECT_COLUMNS_H_
 

@@ -185,7 +185,7 @@ is_wanted() {
     return
   fi
   [ "$mode" = --demo ] || return 0
-  case $1 in cuda-*|cu*-headers|nccl-headers|nvtx|libclang|jsonschema|attrs|pyrsistent) return 1 ;; esac
+  case $1 in cuda-*|cu*-headers|nccl-headers|nvtx|libclang|jsonschema|attrs|pyrsistent|semver) return 1 ;; esac
 }
 
 # each_pinned FUNCTION: calls it with each wanted line of the list.

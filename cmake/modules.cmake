@@ -50,7 +50,7 @@ include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 endfunction()
 
 # xsp_group(TARGET SOURCES...) lets a folder's sources be compiled together, at most ten at a time, if XSP_QUICK is
-# on: each header is read once for all of them. So a name in an anonymous namespace stands once in such a folder. Folders
+# on: each header is read once for all of them. A name in an anonymous namespace stands once in such a folder. Folders
 # of drop-ins are not grouped, so that a new file there may use any name.
 function(xsp_group target)
   if(NOT XSP_QUICK)

@@ -22,7 +22,7 @@ step() { # step NAME COMMAND...: runs it, notes how it ended and how long it too
 
 # A step that mostly waits runs beside others. Its output is kept apart, and printed when the step is waited for.
 beside= beside_name= beside_output=$(mktemp)
-trap 'rm -f "$beside_output"' EXIT
+trap 'rm -f "$beside_output"; kill $(jobs -p) 2>/dev/null' EXIT
 begin_beside() { # begin_beside NAME COMMAND...
   beside_name=$1; shift
   { from=$SECONDS; "$@"; ended=$?; echo "== $beside_name: $((SECONDS - from)) s beside others"; exit $ended; } \

@@ -49,9 +49,9 @@ include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
   set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
 endfunction()
 
-# xsp_group(TARGET SOURCES...) lets the sources of a folder be compiled together, at most ten at a time, if XSP_QUICK is
-# on: each header is read once for all of them. So a name in an anonymous namespace stands once in such a folder.
-# Folders of drop-ins are not grouped, so that a new file there may use any name.
+# xsp_group(TARGET SOURCES...) lets a folder's sources be compiled together, at most ten at a time, if XSP_QUICK is
+# on: each header is read once for all of them. A name in an anonymous namespace stands once in such a folder. Folders
+# of drop-ins are not grouped, so that a new file there may use any name.
 function(xsp_group target)
   if(NOT XSP_QUICK)
     return()

@@ -167,13 +167,15 @@ fetch_pinned() {
   )
 }
 
-# Builds a package that fetch_pinned left incomplete.
+# Begins to build a package that fetch_pinned left incomplete.
+building=()
 build_pinned() {
   local name=$1 package=$3 version=$4
   local folder="$deps/$name-$version"
   [ -e "$folder/.complete" ] && return
   echo "building $package $version" >&2
-  (cd "$folder" && quietly "build-$name" "build_$name" && touch .complete)
+  (cd "$folder" && quietly "build-$name" "build_$name" && touch .complete) &
+  building+=("$!")
 }
 
 # Leaves out what only collectors for NVIDIA's GPUs and tests need; it is most of the bytes.
@@ -183,7 +185,7 @@ is_wanted() {
     return
   fi
   [ "$mode" = --demo ] || return 0
-  case $1 in cuda-*|cu*-headers|nccl-headers|nvtx|libclang|jsonschema|attrs|pyrsistent) return 1 ;; esac
+  case $1 in cuda-*|cu*-headers|nccl-headers|nvtx|libclang|jsonschema|attrs|pyrsistent|semver) return 1 ;; esac
 }
 
 # each_pinned FUNCTION: calls it with each wanted line of the list.
@@ -239,6 +241,7 @@ each_pinned fetch_pinned
 install_web_packages
 [ -z "$installing" ] || wait "$installing"
 each_pinned build_pinned
+for one in "${building[@]}"; do wait "$one"; done
 
 # Installs the frameworks that the tests of their adapters run, where users have them as well. Frameworks that
 # are built from sources take minutes, and TensorRT (the only one of Maven) 1.1 GB and a GPU: they are installed

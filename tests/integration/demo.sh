@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/deps"
 for one in "${XDG_CACHE_HOME:-$HOME/.cache}"/xsp/deps/*; do
   case ${one##*/} in
-    cuda-* | cu*-headers-* | nccl-headers-* | nvtx-* | libclang-*) ;;  # what deps.sh --demo leaves out
+    cuda-* | cu*-headers-* | nccl-headers-* | nvtx-* | libclang-* | semver-*) ;;  # what deps.sh --demo leaves out
     *) ln -s "$one" "$folder/deps/" ;;
   esac
 done

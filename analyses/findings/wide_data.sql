@@ -6,7 +6,7 @@ WITH memory_bound AS (
     coalesce(sum(ns) FILTER (bound = 'memory' AND precision = 'fp32'), 0) AS certain_ns,
     max_by(evidence, ns) AS evidence
   FROM finding_part WHERE is_known)
-SELECT printf('Memory bounds %s%s of the %s, in 32-bit data.',
+SELECT printf('Layers of 32-bit data that memory bounds take %s%s of the %s.',
     CASE WHEN certain_ns = 0 THEN 'up to ' ELSE '' END,
     allowed_text(coalesce(nullif(certain_ns, 0), ns), ns, whole_ns()), unit_name()) AS finding, 'layer' AS level,
   in_step(0.5 * ns) AS gain_ns,

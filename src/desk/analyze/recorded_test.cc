@@ -321,7 +321,7 @@ TEST(RecordedRoof, FindingsAgreeWithAndWithoutCounters) {
   for (const int batch : {1, 4}) {
     for (const auto& [before, after] :
          {std::pair<std::string, std::string>("aten::_convolution takes", "and runs at "),
-          std::pair<std::string, std::string>("Memory bounds ", "Memory bounds ")}) {
+          std::pair<std::string, std::string>("Layers of 32-bit data", "memory bounds take ")}) {
       const Finding exact = finding_of(*counted, batch, before, after);
       const Finding range = finding_of(*uncounted, batch, before, after);
       ASSERT_FALSE(std::isnan(exact.low) || std::isnan(range.low)) << before;

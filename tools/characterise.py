@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures models on a GPU, one after another, for a public table: their latency over batch sizes, then
-every level at batch 1 and at the best batch size.
+every level at batch 1 and at the knee.
 
     tools/characterise.py --xsp XSP --models FOLDER --out FOLDER [--framework torch] [MODEL ...]
 
@@ -11,8 +11,8 @@ NAME.FRAMEWORK.xsp. A model that is there is left alone, so that the work can go
 no model that the rest of --seconds may not hold. It prints a line for each model, and writes log.csv: how
 long each part took, and why a part failed.
 
-The best batch size is the smallest from which on no doubling gives over 5 % more inputs per second. It is
-the first such size (XSP, section 3) unless larger ones gain again.
+The knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second. It is
+the role `knee` of the analysis model_information (XSP, section 3) unless larger sizes gain again.
 """
 import argparse
 import concurrent.futures
@@ -86,17 +86,17 @@ def export(name, recipe, folder, limit):
     return name, time.monotonic() - began, status, said
 
 
-def best_batch(xsp, path):
+def knee_of(xsp, path):
     done = subprocess.run([xsp, "analyze", "model_information", path, "--format", "csv"],
                           capture_output=True, text=True, check=True)
-    best = None
+    knee = None
     for row in csv.DictReader(io.StringIO(done.stdout)):
         gain = float(row["doubling_gain_pct"] or 0)
         if gain > GAIN_PCT:
-            best = None
-        elif best is None:
-            best = int(row["batch"])
-    return best
+            knee = None
+        elif knee is None:
+            knee = int(row["batch"])
+    return knee
 
 
 def measure(args, log, name, recipe):
@@ -124,14 +124,14 @@ def measure(args, log, name, recipe):
                                       args.batches, "--max-time", "9"], batches)
         if not done:
             return f"failed: {said}"
-    best = best_batch(args.xsp, batches)
+    knee = knee_of(args.xsp, batches)
     done, said = part("levels", ["--levels", "model,layer,kernel", "--counters", "roofline,energy",
-                                 "--batch", f"1,{best}" if best > 1 else "1",
+                                 "--batch", f"1,{knee}" if knee > 1 else "1",
                                  "--iterations", str(args.iterations), "--max-time", "10"], levels)
     if not done:
-        return f"best batch {best}; failed: {said}"
+        return f"knee {knee}; failed: {said}"
     size = levels.stat().st_size + batches.stat().st_size
-    return f"best batch {best}, {size / 1e6:.2f} MB"
+    return f"knee {knee}, {size / 1e6:.2f} MB"
 
 
 def export_all(args, log, models):

@@ -4,7 +4,7 @@
     tools/results_page.py --xsp XSP --evaluations FOLDER -o results/NAME
 
 Each figure is asked of the catalogue, in SQL, so the page and the site tell the same. NAME.torch.batches.xsp
-gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the best size.
+gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the knee.
 """
 import argparse
 import json
@@ -103,7 +103,7 @@ def extremes(rows, key):
 
 def models_table(rows):
     heads = ["model", "latency at batch 1, ms", "most inputs/s", "kernels % at 1", "bottleneck at 1",
-             "mJ an input at 1", "best batch", "kernels %", "convolution %", "Tflop/s", "flop/B",
+             "mJ an input at 1", "knee", "kernels %", "convolution %", "Tflop/s", "flop/B",
              "occupancy %", "bound", "mJ an input"]
     return table(heads, [[
         f"[{row['model']}](site/models/{row['model']}.html)", interval(row), shown(row["highest"]),
@@ -136,23 +136,23 @@ def answers(rows, resnet):
     saved = [dict(row, saved=row["energy_of_one"] / row["energy"]) for row in deep if row["energy"]]
     bounds = "; ".join(f"{len(names)} of {len(deep)} models are bound by {bound} ({', '.join(names)})"
                        for bound, names in sorted(grouped(deep, "bound").items()))
-    yield "What is memory-bound?", f"At the best batch size, by the counted work of all kernels: {bounds}."
+    yield "What is memory-bound?", f"At the knee, by the counted work of all kernels: {bounds}."
     yield ("How much of the kernels' time is convolution?",
            f"Of the {len(convolutional)} models that have one: {span(convolutional, 'convolution', '%')}.")
     sizes = "; ".join(f"{batch}: {', '.join(names)}"
                       for batch, names in sorted(grouped(deep, "batch").items()))
-    yield ("Which batch size is best?",
+    yield ("Where is the knee?",
            f"{sizes}. The highest throughput is {span(gains, 'gain', 'times that of batch 1')}.")
     yield ("How much of the latency lies outside of kernels?",
-           f"At batch 1, kernels run for {span(deep, 'share_of_one', '%')} of the latency. At the best batch "
-           f"size it is {span(deep, 'share', '%')}.")
+           f"At batch 1, kernels run for {span(deep, 'share_of_one', '%')} of the latency. At the "
+           f"knee it is {span(deep, 'share', '%')}.")
     found = sorted(grouped(deep, "bottleneck_of_one").items(), key=lambda item: -len(item[1]))
     yield ("What holds a single input back?",
            "; ".join(f"{bottleneck}: {', '.join(names)}" for bottleneck, names in found) + ".")
     yield ("Who uses the arithmetic best, and worst?",
-           f"At the best batch size: {span(deep, 'rate', 'Tflop/s', 1e-12)}.")
+           f"At the knee: {span(deep, 'rate', 'Tflop/s', 1e-12)}.")
     yield ("What does an input cost in energy?",
-           f"At the best batch size: {span(deep, 'energy', 'mJ', 1e3)}. At batch 1 it costs "
+           f"At the knee: {span(deep, 'energy', 'mJ', 1e3)}. At batch 1 it costs "
            f"{span(saved, 'saved', 'times as much')}.")
     lines = [[row["batch"], V100[row["batch"]], shown(row["value"]), shown(row["value"] / V100[row["batch"]])]
              for row in resnet if row["batch"] in V100]

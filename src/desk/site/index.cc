@@ -125,16 +125,20 @@ std::string rooflines(const Entries& entries) {
     chart.y = {"arithmetic", "flops_per_s", true, false};
     const Figure* flat = one.measured("ceiling.arithmetic");
     const Figure* slope = one.measured("ceiling.memory");
-    if (flat != nullptr && slope != nullptr) chart.roof = Roof{*slope->value, *flat->value};
+    if (flat != nullptr && slope != nullptr && (!chart.roof || *flat->value > chart.roof->flat)) {
+      chart.roof = Roof{*slope->value, *flat->value};
+    }
     chart.points.push_back(std::move(point));
   }
   std::string html;
   for (const auto& [name, chart] : charts) html += chart_html(chart);
   if (html.empty()) html = "<p class=\"none\">not measured</p>";
-  return section("roofline", "Roofline over models",
-                 "Each model at the batch size of the table below, under the ceilings of its "
-                 "device. Flops and "
-                 "bytes are counted on a GPU, and follow from the layers' shapes on a processor.") +
+  return section(
+             "roofline", "Roofline over models",
+             "Each model at the batch size of the table below, under the highest ceiling of "
+             "arithmetic that "
+             "one of them uses: models of slower arithmetic meet their own before. Flops and bytes "
+             "are counted on a GPU, and follow from the layers' shapes on a processor.") +
          "<div class=\"charts\">" + html + "</div>\n";
 }
 

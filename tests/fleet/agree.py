@@ -3,9 +3,9 @@
 
   tests/fleet/agree.py DIR DIR [--xsp BIN/xsp]
 
-Prints how many tasks have which verdict, and those that certainly differ, with their ratio and its interval.
-A task that xsp diff does not judge has the reason as its verdict. Exits with 1 if a task is in one sweep
-alone.
+Prints how many tasks have which verdict, and those that differ, with their ratio and its interval. A task
+that xsp diff does not judge has the reason as its verdict. The interval does not cover other programs that
+ran beside one of the two: such tasks are counted apart. Exits with 1 if a task is in one sweep alone.
 """
 import argparse
 import collections
@@ -18,14 +18,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def verdicts(xsp, a, b):
-    """Yields the verdict of each batch size, with its row."""
+    """Yields the verdict of each batch size, with its row and whether other programs ran beside."""
     asked = subprocess.run([xsp, "diff", a, b, "--table", "model", "--format", "json"], check=False,
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if asked.returncode != 0:
-        yield asked.stderr.strip(), {}
+        yield asked.stderr.strip(), {}, False
         return
-    for row in json.loads(asked.stdout)["model"]:
-        yield row["verdict_b"], row
+    answer = json.loads(asked.stdout)
+    is_disturbed = any("other programs used" in one for one in answer["warnings"])
+    for row in answer["model"]:
+        yield row["verdict_b"], row, is_disturbed
 
 
 def main():
@@ -38,13 +40,15 @@ def main():
     names = [{path.name for path in folder.glob("*.xsp")} for folder in (a, b)]
     counts, ratios = collections.Counter(), []
     for name in sorted(names[0] & names[1]):
-        for verdict, row in verdicts(options.xsp, a / name, b / name):
+        for verdict, row, is_disturbed in verdicts(options.xsp, a / name, b / name):
             # What follows a colon is of this pair: the numbers of its inferences.
-            counts[verdict.split(":")[0]] += 1
+            beside = ", other programs ran beside" if is_disturbed else ""
+            counts[verdict.split(":")[0] + beside] += 1
             if row.get("ratio_b") is not None:
                 ratios.append(row["ratio_b"])
             if row.get("significant_b"):
-                print(f"{name}: {row['ratio_b']:.3f} [{row['ratio_low_b']:.3f}, {row['ratio_high_b']:.3f}]")
+                print(f"{name}: {row['ratio_b']:.3f} "
+                      f"[{row['ratio_low_b']:.3f}, {row['ratio_high_b']:.3f}]{beside}")
     for verdict, count in counts.most_common():
         print(f"{count:4}  {verdict}")
     if ratios:

@@ -133,12 +133,11 @@ std::string rooflines(const Entries& entries) {
   std::string html;
   for (const auto& [name, chart] : charts) html += chart_html(chart);
   if (html.empty()) html = "<p class=\"none\">not measured</p>";
-  return section(
-             "roofline", "Roofline over models",
-             "Each model at the batch size of the table below, under the highest ceiling of "
-             "arithmetic that "
-             "one of them uses: models of slower arithmetic meet their own before. Flops and bytes "
-             "are counted on a GPU, and follow from the layers' shapes on a processor.") +
+  return section("roofline", "Roofline over models",
+                 "Each model at the batch size of the table below, under the highest ceiling of "
+                 "arithmetic that one of them uses: models of slower arithmetic meet their own "
+                 "before. Flops and bytes are counted on a GPU, and follow from the layers' shapes "
+                 "on a processor.") +
          "<div class=\"charts\">" + html + "</div>\n";
 }
 

@@ -50,8 +50,8 @@ include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 endfunction()
 
 # xsp_group(TARGET SOURCES...) lets a folder's sources be compiled together, at most ten at a time, if XSP_QUICK is
-# on: each header is read once for all of them. A name in an anonymous namespace stands once in such a folder. Folders
-# of drop-ins are not grouped, so that a new file there may use any name.
+# on: each header is read once for all of them. A name in an anonymous namespace stands once in such a folder: an
+# overload would also take calls of other sources. Folders of drop-ins and verbs are not grouped: names there are free.
 function(xsp_group target)
   if(NOT XSP_QUICK)
     return()
@@ -96,7 +96,7 @@ function(xsp_module name)
     target_include_directories(xsp_${name} PUBLIC
       "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include" "${CMAKE_SOURCE_DIR}")
     set(grouped ${sources})
-    if(NOT arg_FOLDER MATCHES "^(src/|formats$)")
+    if(NOT arg_FOLDER MATCHES "^(src/desk/|src/shared/|formats$)")
       list(FILTER grouped INCLUDE REGEX "/shared/")
     endif()
     xsp_group(xsp_${name} ${grouped})
@@ -166,7 +166,6 @@ function(xsp_program name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE xsp_flags ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11)
   target_compile_definitions(${name} PRIVATE XSP_VERSION="${PROJECT_VERSION}")
-  xsp_group(${name} ${sources})
   xsp_less_optimised(${name})
   install(TARGETS ${name} DESTINATION bin)
   if(tests)

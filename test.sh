@@ -75,13 +75,17 @@ build_ahead() {
   renice -n 19 "$BASHPID"
   for preset in release aarch64 ppc64le fuzz; do build "$preset"; done
   build tsan annotate_test collectors_cupti_test
-  demo
+  build_demo
 } >/dev/null 2>&1
 
 # Builds what a new user does: only there are sources compiled in groups.
-demo() {
+build_demo() {
   mkdir -p build
   { cmake --preset demo && cmake --build --preset demo; } >build/demo.log 2>&1 || { tail -n 20 build/demo.log >&2; return 1; }
+}
+demo() {
+  build_demo && tests/integration/same_program.sh build/demo/bin/xsp build/release/bin/xsp \
+    build/release/tests/data/h200_resnet50.xsp
 }
 
 # Tests the parts in the profiled process on ARM and POWER, under an emulator.

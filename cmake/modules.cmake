@@ -51,7 +51,8 @@ endfunction()
 
 # xsp_group(TARGET SOURCES...) lets a folder's sources be compiled together, at most ten at a time, if XSP_QUICK is
 # on: each header is read once for all of them. A name in an anonymous namespace stands once in such a folder: an
-# overload would also take calls of other sources. Folders of drop-ins and verbs are not grouped: names there are free.
+# overload would also take calls of other sources (tests/integration/same_program.sh looks for that). Folders of
+# drop-ins are not grouped: names there are free.
 function(xsp_group target)
   if(NOT XSP_QUICK)
     return()
@@ -166,6 +167,7 @@ function(xsp_program name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE xsp_flags ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11)
   target_compile_definitions(${name} PRIVATE XSP_VERSION="${PROJECT_VERSION}")
+  xsp_group(${name} ${sources})
   xsp_less_optimised(${name})
   install(TARGETS ${name} DESTINATION bin)
   if(tests)

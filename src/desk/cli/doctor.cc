@@ -350,24 +350,6 @@ Result<Findings> examine() {
   return findings;
 }
 
-// Wraps the words to lines of the terminal's width, each begun with `indent` spaces.
-std::string wrapped(const std::string& prose, size_t indent, size_t width) {
-  std::string text, line, word;
-  for (const char c : prose + " ") {
-    if (c != ' ') {
-      word += c;
-      continue;
-    }
-    if (!line.empty() && indent + width_of(line) + 1 + width_of(word) > width) {
-      text += std::string(indent, ' ') + line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : " ") + word;
-    word.clear();
-  }
-  return text + std::string(indent, ' ') + line + "\n";
-}
-
 // Formats the findings for the terminal: grouped by kind, without shortening.
 std::string render_findings(const Findings& findings, const Terminal& terminal) {
   constexpr size_t kNameColumns = 22;
@@ -384,13 +366,16 @@ std::string render_findings(const Findings& findings, const Terminal& terminal) 
     name.resize(std::max(kNameColumns, name.size() + 1), ' ');
     text += name + styled(terminal, style, finding.status);
     const size_t indent = kNameColumns + 2;
+    const std::string spaces(indent, ' ');
     const size_t used = name.size() + finding.status.size() + 2;
     if (finding.status == kAvailable && used + width_of(finding.reason) <= terminal.width) {
       text += finding.reason.empty() ? "\n" : "  " + finding.reason + "\n";
     } else {
-      text += "\n" + wrapped(finding.reason, indent, terminal.width);
+      text += "\n" + wrapped(spaces + finding.reason, terminal.width, indent);
     }
-    if (!finding.action.empty()) text += wrapped("do: " + finding.action, indent, terminal.width);
+    if (!finding.action.empty()) {
+      text += wrapped(spaces + "do: " + finding.action, terminal.width, indent);
+    }
   }
   return text;
 }

@@ -18,8 +18,7 @@
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
--- @column bottleneck text The bottleneck: host, launch, device, memory-bound, compute-bound, communication, copy,
---   runtime, unknown.
+-- @column bottleneck text The name of the largest of the parts below, such as launch or memory-bound; or unknown.
 -- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
 -- @column finding text The bottleneck as a sentence.
 -- @column work text The work of the inference: kernels, or layers on a CPU.

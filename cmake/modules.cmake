@@ -71,7 +71,7 @@ function(xsp_group target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endfunction()
 
-# xsp_less_optimised(TARGET) saves a quarter of the target's compilation if XSP_QUICK is on. The half in the profiled
+# xsp_less_optimised(TARGET) compiles the target sooner if XSP_QUICK is on. The half in the profiled
 # process does not use it, so what a quick build measures is what other builds measure.
 function(xsp_less_optimised target)
   if(XSP_QUICK)

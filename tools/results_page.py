@@ -158,8 +158,7 @@ def answers(rows, resnet):
              for row in resnet if row["batch"] in V100]
     yield ("What changed since the paper?",
            "ResNet-50 v1.5 on the paper's V100 (TensorFlow, fp32 without tensor cores) and here (PyTorch, "
-           "whose convolutions take TF32 on tensor cores). The gain is least at small batches, where the "
-           "launches of the host set the time.\n\n"
+           "whose convolutions take TF32 on tensor cores), by batch size.\n\n"
            + table(["batch", "V100, inputs/s", "this GPU, inputs/s", "ratio"], lines))
 
 

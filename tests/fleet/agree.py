@@ -41,7 +41,7 @@ def main():
     counts, ratios = collections.Counter(), []
     for name in sorted(names[0] & names[1]):
         for verdict, row, is_disturbed in verdicts(options.xsp, a / name, b / name):
-            # What follows a colon is of this pair: the numbers of its inferences.
+            # The text after a colon counts the inferences of this pair, and would divide equal verdicts.
             beside = ", other programs ran beside" if is_disturbed else ""
             counts[verdict.split(":")[0] + beside] += 1
             if row.get("ratio_b") is not None:

@@ -155,7 +155,7 @@ Answer Api::find_or_run(const Route& route, const Context& context, const std::s
 Api::Api(Services services, size_t row_limit)
     : services_(std::move(services)), row_limit_(row_limit) {
   for (const Route* route : all_routes()) {
-    if (route->at_once > 0) under_way_[route] = 0;
+    if (route->at_once > 0) turns_[route].free = route->at_once;
   }
 }
 
@@ -200,12 +200,28 @@ Asked Api::understand(std::string_view method, std::string_view target) {
 }
 
 Answer Api::run_bounded(const Route& route, const Context& context) {
+  Turns& turns = turns_.at(&route);
+  {
+    std::unique_lock lock(turns.mutex);
+    const auto is_free = [&] { return turns.free > 0; };
+    if (!is_free()) {
+      const Library::Wait wait(services_.library);
+      if (!wait.ok() || !turns.freed.wait_for(lock, Library::kTurn, is_free)) {
+        return refuse(429, "request: others are under way: ask later");
+      }
+    }
+    --turns.free;
+  }
   struct Turn {
-    std::atomic<int>& count;
-    const int number = ++count;
-    ~Turn() { --count; }
-  } turn{under_way_.at(&route)};
-  if (turn.number > route.at_once) return refuse(429, "request: others are under way: ask later");
+    Turns& turns;
+    ~Turn() {
+      {
+        const std::lock_guard lock(turns.mutex);
+        ++turns.free;
+      }
+      turns.freed.notify_one();
+    }
+  } const turn{turns};
   return run(route, context);
 }
 

@@ -104,7 +104,13 @@ class Api {
   Services services_;
   size_t row_limit_;
   AnswerCache cache_;
-  std::map<const Route*, std::atomic<int>> under_way_;  // of routes whose number at once is bounded
+  // Represents the requests of a route that are answered at a time. Further ones wait for a turn.
+  struct Turns {
+    std::mutex mutex;
+    std::condition_variable freed;
+    int free = 0;
+  };
+  std::map<const Route*, Turns> turns_;  // of routes whose number at once is bounded
 };
 
 }  // namespace xsp::serve

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "desk/serve/http/routes.h"
 #include "tests/places.h"
@@ -116,6 +118,21 @@ TEST_F(AnswerTest, AreKeptOnceWhateverUnknownParametersAreAdded) {
   const size_t both = cache.bytes();
   api.answer("/api/v1/compare/facts?e=one.xsp&e=one.xsp&batch=2");
   EXPECT_GT(cache.bytes(), both) << "a known parameter tells answers apart";
+}
+
+TEST_F(AnswerTest, QueriesWaitForTheirTurnInsteadOfBeingRefused) {
+  write("one");
+  Services services{.library = *library_, .predict = {}, .models = {}};
+  services.has_queries = true;
+  Api api(services);
+  std::vector<Answer> answers(6);  // three times as many as run at a time
+  std::vector<std::thread> askers;
+  for (Answer& answer : answers) {
+    askers.emplace_back(
+        [&] { answer = api.answer("/api/v1/evaluations/one.xsp/query?sql=FROM%20evaluation"); });
+  }
+  for (std::thread& asker : askers) asker.join();
+  for (const Answer& answer : answers) EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
 TEST(AnswerCacheTest, CountsKeysAsWellAsBodies) {

@@ -4,7 +4,8 @@
 //
 // Each query has a session of its own, in a process of its own that is confined (store/apart.h):
 // what it makes (temporary tables, macros, settings) ends with it, and no analysis of others ever
-// sees it. So it costs the opening of the file, 12 ms and more; only kAtOnce run at a time.
+// sees it. So it costs the opening of the file, 12 ms and more; only kAtOnce run at a time, and
+// others wait for their turn.
 #include <algorithm>
 
 #include "desk/analyze/ask.h"

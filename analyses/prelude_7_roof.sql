@@ -61,12 +61,13 @@ CREATE OR REPLACE TEMP MACRO matrix_pipes(arithmetic, tf32) AS CASE
   ELSE [arithmetic, arithmetic] END;
 -- A kernel's name and the layer that launched it give the type of its arithmetic, and whether it consists of matrix
 -- products (NULL: not known).
-CREATE OR REPLACE TEMP MACRO kernel_pipes(name, arithmetic, is_matrix, tf32) AS CASE
-  WHEN NOT coalesce(multiplies_matrices(lower(name), lower(kernel_label(name))), is_matrix, true)
-    THEN plain_pipes(arithmetic)
-  WHEN is_plain_kernel(lower(name)) AND pipe_in_name(lower(name), arithmetic) IS NULL THEN plain_pipes(arithmetic)
-  WHEN pipe_in_name(lower(name), arithmetic) IS NULL THEN matrix_pipes(arithmetic, tf32)
-  ELSE [pipe_in_name(lower(name), arithmetic), pipe_in_name(lower(name), arithmetic)] END;
+CREATE OR REPLACE TEMP MACRO kernel_pipes(name, arithmetic, is_matrix, tf32) AS list_transform([lower(name)],
+  lambda once: list_transform([pipe_in_name(once, arithmetic)], lambda pipe: CASE
+    WHEN NOT coalesce(multiplies_matrices(once, lower(kernel_label(name))), is_matrix, true)
+      THEN plain_pipes(arithmetic)
+    WHEN pipe IS NOT NULL THEN [pipe, pipe]
+    WHEN is_plain_kernel(once) THEN plain_pipes(arithmetic)
+    ELSE matrix_pipes(arithmetic, tf32) END)[1])[1];
 
 -- Returns 2 if a kernel multiplies matrices, 0 if it does not and serves those of its layer that do, and 1 if neither
 -- is known. `pipe` is that of its counters, or NULL.
@@ -194,9 +195,9 @@ CREATE OR REPLACE TEMP MACRO high_least_ns(flops, bytes, peak_low_flops, peak_fl
     greatest(least_ns(flops, bytes, peak_flops, peak_high_bytes),
              least(ns, least_ns(flops, bytes, peak_low_flops, peak_bytes))) END;
 -- Returns "6 to 42", or "6" if both are practically equal or the higher one is not known.
-CREATE OR REPLACE TEMP MACRO range_text(low, high) AS concat(printf('%.3g', CAST(low AS DOUBLE)),
-  CASE WHEN printf('%.3g', CAST(low AS DOUBLE)) <> printf('%.3g', CAST(high AS DOUBLE))
-       THEN printf(' to %.3g', CAST(high AS DOUBLE)) END);
+CREATE OR REPLACE TEMP MACRO range_text(low, high) AS
+  list_transform([[printf('%.3g', CAST(low AS DOUBLE)), printf('%.3g', CAST(high AS DOUBLE))]],
+    lambda ends: concat(ends[1], CASE WHEN ends[1] <> ends[2] THEN concat(' to ', ends[2]) END))[1];
 CREATE OR REPLACE TEMP MACRO pipe_range(low_pipe, pipe) AS
   CASE WHEN low_pipe <> pipe THEN concat(low_pipe, ' to ', pipe) ELSE pipe END;
 CREATE OR REPLACE TEMP MACRO allowed_text(least_ns, high_least_ns, ns) AS

@@ -4,10 +4,13 @@
 -- inferences in it. Gains are gains of this unit.
 CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM whole_step;
 CREATE OR REPLACE TEMP TABLE finding_step AS
-  WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step)
-  FROM step
-  UNION ALL
-  SELECT 'inference', latency_ns, 1.0::DOUBLE FROM finding_model WHERE NOT EXISTS (FROM step);
+  WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step),
+  one AS (
+    FROM step
+    UNION ALL
+    SELECT 'inference', latency_ns, 1.0::DOUBLE FROM finding_model WHERE NOT EXISTS (FROM step))
+  SELECT *, concat(' of ', time_text(step_ns), CASE unit WHEN 'step' THEN ' a step' ELSE ' an inference' END) AS of_unit
+  FROM one;
 CREATE OR REPLACE TEMP TABLE finding_step_cause AS
   SELECT * FROM step_cause
     AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
@@ -167,8 +170,7 @@ CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
 CREATE OR REPLACE TEMP MACRO rest_text(ns) AS
   CASE WHEN ns > 0 THEN concat('; what else the same lines do takes ', time_text(ns)) ELSE '' END;
 -- Returns text like "1.2 ms of 4.0 ms a step".
-CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), ' of ',
-  time_text((SELECT step_ns FROM finding_step)), CASE unit_name() WHEN 'step' THEN ' a step' ELSE ' an inference' END);
+CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), (SELECT of_unit FROM finding_step));
 -- Returns text like "aten::sort in layer (train.py:12)". NULL: no culprit is known by name.
 CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
   CASE WHEN layer <> culprit THEN concat(' in ', layer) END,

@@ -1,7 +1,7 @@
 // Accessibility: axe finds no serious problem in either theme, nothing is wider than the window, and the keyboard
 // reaches everything.
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
+import { seriousOf } from './axe';
 import { commits } from './history';
 import { expect, live, query, report, settled, test, WATCHED } from './page';
 
@@ -32,14 +32,6 @@ const views: View[] = [
   { name: 'compare', hash: `#/compare${both}` },
   { name: 'ask', hash: `#/query${query(live.ids.gpu, '&sql=FROM+run')}`, isLive: true },
 ];
-
-async function seriousOf(page: Page, rules?: string[]): Promise<string[]> {
-  const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] });
-  const { violations } = await (rules ? axe.withRules(rules) : axe).analyze();
-  return violations
-    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
-    .map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`);
-}
 
 async function open(page: Page, view: View) {
   if (view.name === 'history') await commits(page);
@@ -115,6 +107,14 @@ for (const view of views.filter((one) => !one.isLive)) {
     expect(await seriousOf(page)).toEqual([]);
   });
 }
+
+test('what is wrong with a page is found', async ({ page }) => {
+  await page.setContent(
+    '<main><h1>A page</h1><img src="data:,"><p style="color: #ccc">grey</p></main>',
+  );
+  expect((await seriousOf(page)).join(' ')).toMatch(/color-contrast.*image-alt/);
+  expect((await seriousOf(page, ['color-contrast'])).length).toBe(1);
+});
 
 test('the keyboard gets to the content, and to every page', async ({ page }) => {
   await page.goto(live.open(`#/overview${query(live.ids.gpu)}`));

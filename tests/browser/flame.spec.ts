@@ -1,7 +1,7 @@
 // The flame graph: the threads' stacks as boxes, live and in a report.
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { format } from '../../web/src/data/units';
+import { seriousOf } from './axe';
 import { ask, expect, live, query, settled, test, WATCHED, watchedReport } from './page';
 
 const hash = (more = '') => `#/analysis/flame_graph${query(WATCHED, more)}`;
@@ -177,11 +177,7 @@ for (const theme of ['light', 'dark'] as const) {
       await settled(page);
       const scrolls = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(scrolls).toBeLessThanOrEqual(width);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter((one) =>
-        ['serious', 'critical'].includes(one.impact ?? ''),
-      );
-      expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
+      expect(await seriousOf(page)).toEqual([]);
     }
   });
 }

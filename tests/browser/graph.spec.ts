@@ -1,8 +1,8 @@
 // The graph of the layers: modules open and close, colours, the keyboard, and two thousand nodes.
 import { readFileSync } from 'node:fs';
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import type { Rows } from '../../web/src/data/types';
+import { seriousOf } from './axe';
 import { ask, CPU, expect, GPU, live, query, report, settled, test } from './page';
 
 const graph = (page: Page) => page.getByRole('group', { name: /^Graph of the layers/ });
@@ -203,11 +203,7 @@ for (const theme of ['light', 'dark'] as const) {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
         390,
       );
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter((one) =>
-        ['serious', 'critical'].includes(one.impact ?? ''),
-      );
-      expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
+      expect(await seriousOf(page)).toEqual([]);
     });
   }
 }

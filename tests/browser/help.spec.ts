@@ -1,5 +1,5 @@
 // Help: the documents, a chapter each, a click away from every page.
-import AxeBuilder from '@axe-core/playwright';
+import { seriousOf } from './axe';
 import { expect, live, query, report, test } from './page';
 
 test('the page leads to it, and its links lead from chapter to chapter', async ({ page }) => {
@@ -26,11 +26,7 @@ for (const theme of ['light', 'dark'] as const) {
     for (const width of [390, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       await page.goto(live.open('help#tutorial'));
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      const serious = violations.filter(
-        ({ impact }) => impact === 'serious' || impact === 'critical',
-      );
-      expect(serious.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)).toEqual([]);
+      expect(await seriousOf(page)).toEqual([]);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       expect(wide).toBeLessThanOrEqual(width);
     }

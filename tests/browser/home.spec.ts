@@ -1,7 +1,7 @@
 // The list of evaluations: search, facets, groups, columns, ticks; all of it in the address.
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import type { EvaluationEntry } from '../../web/src/data/types';
+import { seriousOf } from './axe';
 import { CPU, expect, GPU, live, settled, test } from './page';
 
 const rows = (page: Page) => page.getByRole('table').locator('tbody tr');
@@ -107,8 +107,6 @@ for (const theme of ['light', 'dark'] as const) {
     );
     const right = await latency.first().evaluate((one) => one.getBoundingClientRect().right);
     expect(right).toBeLessThanOrEqual(390);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact ?? ''));
-    expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
+    expect(await seriousOf(page)).toEqual([]);
   });
 }

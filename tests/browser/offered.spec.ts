@@ -1,8 +1,8 @@
 // The pages of a server with a catalogue: results and sweeps are the API's, and a model answers a text.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import AxeBuilder from '@axe-core/playwright';
 import { expect, test as base, type Page } from '@playwright/test';
+import { seriousOf } from './axe';
 import { build, root } from './setup';
 
 const xsp = `${root}build/release/bin/xsp`;
@@ -83,13 +83,6 @@ test.afterAll(() => {
   server.kill();
   agent.kill();
 });
-
-async function seriousOf(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === 'serious' || one.impact === 'critical')
-    .map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`);
-}
 
 test('results are those of the API, and follow the choices', async ({ page }) => {
   await page.goto(`${address}#/results`);

@@ -1,6 +1,6 @@
 // Ask: SQL over one evaluation, its answer as a table or a chart, and what it refuses.
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
+import { seriousOf } from './axe';
 import { expect, GPU, live, query, report, settled, test } from './page';
 
 const sql = (page: Page) => page.getByRole('textbox', { name: 'SQL' });
@@ -109,8 +109,6 @@ for (const theme of ['light', 'dark'] as const) {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
       390,
     );
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact ?? ''));
-    expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
+    expect(await seriousOf(page)).toEqual([]);
   });
 }

@@ -1,20 +1,13 @@
 // The evaluations as a chart of two figures, and as a model's history; and what a chart is saved as.
-import AxeBuilder from '@axe-core/playwright';
 import { readFileSync } from 'node:fs';
 import type { Page } from '@playwright/test';
 import type { Rows } from '../../web/src/data/types';
+import { seriousOf } from './axe';
 import { commits } from './history';
 import { CPU, expect, GPU, live, settled, test } from './page';
 
 const figure = (page: Page) => page.getByRole('figure');
 const points = (page: Page) => figure(page).locator('svg circle');
-
-async function serious(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => ['serious', 'critical'].includes(one.impact ?? ''))
-    .map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`);
-}
 
 async function saved(page: Page, kind: string): Promise<Buffer> {
   await figure(page).getByText('Save', { exact: true }).click();
@@ -144,7 +137,7 @@ for (const theme of ['light', 'dark'] as const) {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(
         390,
       );
-      expect(await serious(page)).toEqual([]);
+      expect(await seriousOf(page)).toEqual([]);
     });
   }
 }

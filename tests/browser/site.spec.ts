@@ -2,8 +2,8 @@
 // no serious problem, in either theme and at three widths.
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import AxeBuilder from '@axe-core/playwright';
 import { expect, test as base, type Page } from '@playwright/test';
+import { seriousOf } from './axe';
 import { build, samples } from './setup';
 
 const xsp = new URL('../../build/release/bin/xsp', import.meta.url).pathname;
@@ -85,11 +85,7 @@ for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme });
     for (const address of [`file://${site}/index.html`, ...(await links(page))]) {
       await page.goto(address);
-      const { violations } = await new AxeBuilder({ page }).options({ preload: false }).analyze();
-      const serious = violations.filter((one) =>
-        ['serious', 'critical'].includes(one.impact ?? ''),
-      );
-      expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
+      expect(await seriousOf(page)).toEqual([]);
     }
   });
 }

@@ -1,7 +1,7 @@
 // The first bar of the page: a step's time by its causes, and the culprits of each.
-import AxeBuilder from '@axe-core/playwright';
 import type { Page } from '@playwright/test';
 import { format } from '../../web/src/data/units';
+import { seriousOf } from './axe';
 import { ask, expect, live, query, report, settled, test, WATCHED, watchedReport } from './page';
 
 const tile = (page: Page, unit = 'a step') => page.getByRole('region', { name: `Time of ${unit}` });
@@ -130,9 +130,7 @@ for (const theme of ['light', 'dark'] as const) {
     await settled(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(wide).toBeLessThanOrEqual(360);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    const serious = violations.filter((one) => ['serious', 'critical'].includes(one.impact ?? ''));
-    expect(serious.map((one) => `${one.id}: ${one.nodes[0]?.html ?? ''}`)).toEqual([]);
+    expect(await seriousOf(page)).toEqual([]);
   });
 }
 

@@ -15,10 +15,25 @@ const char* const xsp_build_folder = \"@CMAKE_BINARY_DIR@\";
   target_link_libraries(${target} PRIVATE xsp_places)
 endfunction()
 
-# xsp_test(NAME [CASES] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose suites are CTest tests; with
-# CASES, each of its cases is one, and so has a process of its own.
+# A test takes two of the places that ctest has (test.sh gives it two a processor). One that mostly waits takes one, so
+# that another runs meanwhile.
+set(XSP_PLACES_OF_A_TEST 2)
+
+# xsp_weigh_tests(WAITING...) gives the folder's tests their places. It stands behind all of them.
+function(xsp_weigh_tests)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test ${tests})
+    if(NOT test IN_LIST ARGN)
+      set_tests_properties(${test} PROPERTIES PROCESSORS ${XSP_PLACES_OF_A_TEST})
+    endif()
+  endforeach()
+endfunction()
+
+# xsp_test(NAME [CASES] [WAITING SUITES...] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose suites
+# are CTest tests; with CASES, each of its cases is one, and so has a process of its own. The cases of the suites that
+# are named WAITING mostly wait.
 function(xsp_test name)
-  cmake_parse_arguments(arg "CASES" "LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "CASES" "LABEL" "SOURCES;LIBRARIES;WAITING" ${ARGN})
   if(NOT XSP_TESTS)
     return()
   endif()
@@ -33,17 +48,24 @@ function(xsp_test name)
     target_compile_definitions(${name} PRIVATE XSP_EMULATED)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
       --gtest_filter=-Oracle.*:Reader.MemoryIsBoundedWhateverTheFileClaims)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 300)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 PROCESSORS ${XSP_PLACES_OF_A_TEST})
     return()
   endif()
   if(arg_CASES)
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-      PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
+    list(TRANSFORM arg_WAITING APPEND ".*")
+    list(JOIN arg_WAITING ":" waiting)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-${waiting}"
+      PROPERTIES TIMEOUT 300 PROCESSORS ${XSP_PLACES_OF_A_TEST} LABELS "${arg_LABEL}")
+    if(waiting)
+      gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${waiting}"
+        PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
+    endif()
     return()
   endif()
   set(include "${CMAKE_BINARY_DIR}/generated/suites/${name}.cmake")
   file(WRITE "${include}" "set(xsp_program \"${CMAKE_BINARY_DIR}/tests/${name}\")
 set(xsp_label \"${arg_LABEL}\")
+set(xsp_places ${XSP_PLACES_OF_A_TEST})
 include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 ")
   set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")

@@ -170,6 +170,8 @@ std::vector<std::string> notes_of(const std::vector<std::string>& of_device,
 
 Status write_record(const Record& record, store::Database& database) {
   XSP_CHECK_OK(write_runs(record, database));
+  // One transaction for all: otherwise, each row would wait for the disk.
+  XSP_CHECK_OK(database.execute("BEGIN TRANSACTION"));
   XSP_CHECK_OK(write_facts(database, record.facts));
   for (const machine::Peak& peak : record.peaks) {
     XSP_CHECK_OK(database.query("INSERT INTO peak VALUES ($device, $name, $value, $source)",
@@ -185,6 +187,7 @@ Status write_record(const Record& record, store::Database& database) {
   }
   XSP_CHECK_OK(write_results(record.results, database));
   XSP_CHECK_OK(write_settings(database));
+  XSP_CHECK_OK(database.execute("COMMIT"));
   return database.finish();
 }
 

@@ -54,6 +54,20 @@ class ExportTest : public XspTest {
       "FROM span GROUP BY level ORDER BY level";
 };
 
+TEST_F(ExportTest, AFileMayGoToTheStandardOutput) {
+  expect_written({"--to", "chrome", "-o", "trace.json"});
+  expect_written({"--to", "csv", "--table", "run", "-o", "run.csv"});
+  const auto before = files();
+  const Finished trace = run({"export", "a.xsp", "--to", "chrome", "-o", "-"});
+  EXPECT_EQ(trace.status, 0) << trace.err;
+  EXPECT_TRUE(trace.out == text_of("trace.json"));
+  const Finished table = run({"export", "a.xsp", "--to", "csv", "--table", "run", "-o", "-"});
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_EQ(table.out, text_of("run.csv"));
+  EXPECT_EQ(files(), before);
+  expect_refused({"a.xsp", "--to", "csv", "-o", "-"}, 2, "choose one with --table or --query");
+}
+
 TEST_F(ExportTest, TheChromeTraceComesBackWhole) {
   expect_written({"--to", "chrome", "-o", "trace.json"});
   const Finished imported = run({"import", "trace.json", "-o", "again.xsp"});

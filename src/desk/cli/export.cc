@@ -6,13 +6,18 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "exporters/shared/exporter.h"
 #include "exporters/shared/tables.h"
 #include "shared/base/nearest.h"
+#include "shared/base/scratch.h"
 
 namespace xsp::cli {
 namespace {
@@ -132,6 +137,19 @@ class Partial {
   fs::path path_;
 };
 
+// Writes the file to the standard output, and nothing else there.
+Status write_to_stdout(const Exporter& exporter, Request request) {
+  XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
+  request.output = scratch->path() / ("file" + exporter.ending);
+  XSP_CHECK_OK(exporter.write(request));
+  std::ifstream file(request.output, std::ios::binary);
+  std::vector<char> piece(size_t{1} << 20);
+  while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
+    XSP_CHECK_OK(write_stdout({piece.data(), static_cast<size_t>(file.gcount())}));
+  }
+  return Ok{};
+}
+
 Status run_export(const ExportOptions& options) {
   XSP_TRY(const Exporter exporter, exporter_named(options.format));
   XSP_CHECK_OK(check_options(options, exporter));
@@ -139,7 +157,12 @@ Status run_export(const ExportOptions& options) {
     return failed(options.file + ": cannot be opened: No such file or directory: check the path");
   }
   const fs::path output = output_of(options, exporter);
-  XSP_CHECK_OK(check_output(output, options));
+  const bool is_stdout = options.output == "-";
+  if (is_stdout && exporter.takes == Takes::kTables && options.table.empty() &&
+      options.query.empty()) {
+    return usage("-o -: a folder of tables is no stream: choose one with --table or --query");
+  }
+  if (!is_stdout) XSP_CHECK_OK(check_output(output, options));
   Request request;
   request.file = options.file;
   request.run = options.run;
@@ -150,6 +173,7 @@ Status run_export(const ExportOptions& options) {
   }
   // A limit on the size of files is an error of the write, and does not kill this process.
   std::signal(SIGXFSZ, SIG_IGN);
+  if (is_stdout) return write_to_stdout(exporter, std::move(request));
   Partial partial(output);
   request.output = partial.path();
   XSP_TRY(const Written written, exporter.write(request));
@@ -199,7 +223,8 @@ void add_export(CLI::App& app, int& exit_status) {
   verb->add_option("--to", options->format, "The format: see below")
       ->required()
       ->type_name("FORMAT");
-  verb->add_option("-o,--output", options->output, "What to write; by default FILE's name, here")
+  verb->add_option("-o,--output", options->output,
+                   "What to write; - is the standard output; by default FILE's name, here")
       ->type_name("PATH");
   verb->add_option("--run", options->run, "The only run whose spans are written")->type_name("N");
   verb->add_option("--range", options->range, "The only iterations whose spans are written: 5..7")

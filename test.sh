@@ -101,7 +101,7 @@ step page page
 if [ "${1:-}" = --quick ]; then
   step sanitizers build_and_test dev -LE slow
 else
-  CMAKE_BUILD_PARALLEL_LEVEL=1 build_ahead &
+  build_ahead &
   ahead=$!
   step sanitizers sanitizers
   wait "$ahead"  # tests of the release measure, some of them with nothing beside them

@@ -113,7 +113,11 @@ TEST_F(RunFrameworksTest, OfATorchThatIsNotUnderstoodModulesAreRecordedAndTheRea
       "operators of torch 1.4.0 are not recorded: how its observers are called is not known of "
       "this release";
   EXPECT_NE(finished.err.find(note), std::string::npos) << finished.err;
-  EXPECT_EQ(scalar("t.xsp", "SELECT value FROM evaluation WHERE key LIKE 'note.%'"), note);
+  // On a busy machine there are further notes.
+  EXPECT_EQ(
+      scalar("t.xsp",
+             "SELECT count(*) FROM evaluation WHERE key LIKE 'note.%' AND value = '" + note + "'"),
+      1);
   const auto all = models();
   ASSERT_EQ(all.size(), 2u) << all;
   EXPECT_EQ(all[0]["name"], "Net");

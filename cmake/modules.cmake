@@ -93,8 +93,8 @@ function(xsp_group target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endfunction()
 
-# xsp_less_optimised(TARGET) compiles the target sooner if XSP_QUICK is on. The half in the profiled
-# process does not use it, so what a quick build measures is what other builds measure.
+# xsp_less_optimised(TARGET) compiles the target sooner if XSP_QUICK is on. The half in the profiled process does not
+# use it, so what a quick build measures is what other builds measure.
 function(xsp_less_optimised target)
   if(XSP_QUICK)
     target_compile_options(${target} PRIVATE -O1)

@@ -32,7 +32,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict -Wno-maybe-uninitialized>)
 endif()
 # Sanitized builds keep their assertions, and compile fast. Reports name functions and lines (-g1); the rest of what a
-# debugger knows is three quarters of the bytes that are linked.
+# debugger knows would double the bytes that are linked.
 set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 if(XSP_SANITIZE)

@@ -22,9 +22,8 @@ demo_packages="g++ make cmake ninja-build libyaml-cpp-dev libfmt-dev libsimdjson
   python3-dev opencl-headers libjpeg62-turbo-dev libpng-dev"
 build_packages="npm ccache libgtest-dev libbenchmark-dev libblas-dev libdnnl-dev"
 test_packages="clang-14 libclang-rt-14-dev valgrind clang-format-14 libtorch-dev python3-torch fonts-dejavu-core
-  chromium-headless-shell
-  g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev pocl-opencl-icd
-  libsqlite3-0 libpq5 postgresql-15 slurm-wlm munge openssh-server"
+  chromium-headless-shell g++-aarch64-linux-gnu g++-powerpc64le-linux-gnu qemu-user googletest libopencv-dnn-dev
+  pocl-opencl-icd libsqlite3-0 libpq5 postgresql-15 slurm-wlm munge openssh-server"
 
 die() { echo "error: $1" >&2; exit 1; }
 

@@ -1,7 +1,7 @@
 // Tests the real page in a real browser: `xsp serve` and `xsp report` over real evaluations. See setup.ts.
 //
-// The browser is Chromium without its windows, which takes a third of the time less. A trace of each step would double
-// the time: ask for it with --trace on, to see what a failed test did.
+// The browser is Chromium without its windows, which takes two thirds of the time. A trace of each step would take two
+// thirds more: ask for it with --trace on, to see what a failed test did.
 import { defineConfig } from '@playwright/test';
 
 const build = new URL('../../build/browser/', import.meta.url).pathname;

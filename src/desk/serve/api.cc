@@ -205,8 +205,10 @@ Answer Api::run_bounded(const Route& route, const Context& context) {
     std::unique_lock lock(turns.mutex);
     const auto is_free = [&] { return turns.free > 0; };
     if (!is_free()) {
+      // A request with a body does not wait: its client's time to send it runs.
+      const bool may_wait = context.body == nullptr;
       const Library::Wait wait(services_.library);
-      if (!wait.ok() || !turns.freed.wait_for(lock, Library::kTurn, is_free)) {
+      if (!may_wait || !wait.ok() || !turns.freed.wait_for(lock, Library::kTurn, is_free)) {
         return refuse(429, "request: others are under way: ask later");
       }
     }

@@ -57,7 +57,7 @@ struct Route {
   uint64_t (*body_max)(const Services&) = nullptr;         // bytes of the body
   std::string_view (*why_off)(const Services&) = nullptr;  // empty: it is on; else status 403
   bool is_kept = true;         // the answer may be kept until its evaluations change
-  int at_once = 0;             // requests that are answered at a time, others wait; 0: no bound
+  int at_once = 0;             // requests that are answered at a time; 0: no bound
   bool is_open_ended = false;  // the query may have further parameters
 };
 

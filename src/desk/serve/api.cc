@@ -206,7 +206,7 @@ Answer Api::run_bounded(const Route& route, const Context& context) {
     const auto is_free = [&] { return turns.free > 0; };
     if (!is_free()) {
       // A request with a body does not wait: its client's time to send it runs.
-      const bool may_wait = context.body == nullptr;
+      const bool may_wait = route.body.empty();
       const Library::Wait wait(services_.library);
       if (!may_wait || !wait.ok() || !turns.freed.wait_for(lock, Library::kTurn, is_free)) {
         return refuse(429, "request: others are under way: ask later");

@@ -104,8 +104,8 @@ class Api {
   Services services_;
   size_t row_limit_;
   AnswerCache cache_;
-  // Represents the requests of a route that are answered at a time. Further ones wait for a turn, or
-  // are refused if they have a body.
+  // Represents the requests of a route that are answered at a time. Further ones wait for a turn,
+  // or are refused if they have a body.
   struct Turns {
     std::mutex mutex;
     std::condition_variable freed;

@@ -108,8 +108,8 @@ CREATE OR REPLACE TEMP MACRO why_not_alone(wanted) AS CASE
     'no inference was whole in the execution of the command that recorded it: let the command do more of them'
   ELSE concat('nothing was recorded without deeper levels, which slow it: let the program do more steps, or use ',
               'xsp run --leveled=runs') END;
--- Returns NULL if the level was measured, else the reason in the form `what: why`.
-CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
+-- One row for each level, with NULL if it was measured, else the reason in the form `what: why`.
+CREATE OR REPLACE TEMP TABLE level_absence AS SELECT wanted AS level, CASE
   WHEN EXISTS (SELECT 1 FROM source_run r JOIN run_level l USING (run_id)
                WHERE r.level = level_number(wanted) AND l.level = level_number(wanted))
     THEN NULL
@@ -127,7 +127,9 @@ CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
       THEN 'no GPU: the runs were on the CPU' END,
     'level ' || wanted || ': ' || why_not_alone(wanted),
     concat('level ', wanted, ': profile with --levels ',
-           CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END;
+           CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END AS why
+  FROM (SELECT unnest(['application', 'model', 'layer', 'library', 'api', 'kernel']) AS wanted);
+CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS (SELECT why FROM level_absence WHERE level = wanted);
 -- Phases are recorded only of programs that `xsp run` watches.
 CREATE OR REPLACE TEMP MACRO why_no_training() AS
   CASE WHEN NOT EXISTS (

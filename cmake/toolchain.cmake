@@ -37,7 +37,8 @@ set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
 if(XSP_SANITIZE)
   add_compile_options(-fsanitize=${XSP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-  add_link_options(-fsanitize=${XSP_SANITIZE})
+  # Programs stay where they are linked: a sanitized one has millions of addresses that each start would relocate.
+  add_link_options(-fsanitize=${XSP_SANITIZE} $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
   add_compile_definitions(XSP_SANITIZED)
 endif()
 set(XSP_SANITIZER_DEFAULTS "")  # a source for programs that load frameworks

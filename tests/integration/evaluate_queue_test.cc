@@ -38,10 +38,10 @@ class QueueTest : public XspTest {
   }
 };
 
-// The time that an instance was busy with each request, in the order of the arrivals. Where the
-// next request of the instance was already waiting, this goes from the begin of the request's run to
-// the begin of the next one, else it is the run and the median of what the instance did between two
-// runs. A request that finds its instance idle waits for it to wake up.
+// The time that an instance was busy with each request, in the order of the arrivals. If the next
+// request of the instance was already waiting, this goes from the begin of one run to the begin of
+// the next, else it is the run and the median of what the instance did between two runs. A request
+// that finds its instance idle waits for it to wake up.
 struct Service {
   std::vector<double> busy_ns;
   std::vector<double> wake_ns;  // NaN: the instance was still busy when the request came

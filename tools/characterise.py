@@ -9,7 +9,8 @@ that FOLDER lacks is exported before anything is measured, several at once. Othe
 that xsp builds. It writes two condensed evaluations of each: NAME.FRAMEWORK.batches.xsp and
 NAME.FRAMEWORK.xsp. A model that is there is left alone, so that the work can go on another day. It begins
 no model that the rest of --seconds may not hold. It prints a line for each model, and writes log.csv: how
-long each part took, and why a part failed.
+long each part took, and why a part failed. On a machine of several equal GPUs, --gpus measures as many models
+at once, each with a GPU and an equal share of the processors of its own.
 
 The knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second. It is
 the role `knee` of the analysis model_information (XSP, section 3) unless larger sizes gain again.
@@ -21,8 +22,10 @@ import io
 import json
 import os
 import pathlib
+import queue
 import subprocess
 import sys
+import threading
 import time
 
 GAIN_PCT = 5
@@ -30,10 +33,26 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = ("model", "part", "seconds", "status", "detail")
 
 
-def run(command, limit):
+class Place:
+    """A GPU with its share of the processors."""
+
+    def __init__(self, number, count):
+        processors = sorted(os.sched_getaffinity(0))
+        share = len(processors) // count
+        self.processors = processors[number * share:(number + 1) * share] if share else processors
+        # A single place leaves the choice of the GPU to the user's own CUDA_VISIBLE_DEVICES.
+        self.environment = os.environ | ({"CUDA_VISIBLE_DEVICES": str(number)} if count > 1 else {})
+
+    def occupy(self):
+        """Keeps the calling thread, and the programs that it starts, on the place's processors."""
+        os.sched_setaffinity(0, self.processors)
+
+
+def run(command, limit, environment=None):
     """Returns the exit status, 124 for one that took too long, and the last line that the command printed."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, check=False,
+                              env=environment)
     except subprocess.TimeoutExpired:
         return 124, f"took over {limit} s"
     lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
@@ -44,14 +63,16 @@ def run(command, limit):
 class Log:
     def __init__(self, path):
         is_new = not path.exists()
+        self.lock = threading.Lock()
         self.file = open(path, "a", newline="", encoding="utf-8")
         self.rows = csv.writer(self.file)
         if is_new:
             self.rows.writerow(FIELDS)
 
     def add(self, *row):
-        self.rows.writerow(row)
-        self.file.flush()
+        with self.lock:
+            self.rows.writerow(row)
+            self.file.flush()
 
 
 def chosen_models(args):
@@ -99,7 +120,7 @@ def knee_of(xsp, path):
     return knee
 
 
-def measure(args, log, name, recipe):
+def measure(args, log, place, name, recipe):
     subject = args.models / f"{name}.pt" if recipe else name
     whole = args.models / f"{name}.whole.xsp"
     common = [args.xsp, "profile", subject, "--framework", args.framework, "--device", "cuda", "--quiet",
@@ -107,7 +128,7 @@ def measure(args, log, name, recipe):
 
     def part(what, more, to):
         began = time.monotonic()
-        status, said = run(common + more, 420)
+        status, said = run(common + more, 420, place.environment)
         if whole.exists():
             condensed, why = run([args.xsp, "condense", whole, "-o", to], 120)
             if condensed != 0:
@@ -146,19 +167,31 @@ def export_all(args, log, models):
 
 
 def measure_all(args, log, models, end):
-    longest = 40.0
+    waiting = queue.SimpleQueue()
     for name, recipe in models.items():
         is_done = (args.out / f"{name}.{args.framework}.xsp").exists()
-        if is_done or (recipe and not (args.models / f"{name}.pt").exists()):
-            continue
-        if time.monotonic() + longest > end:
-            print("no time for more", flush=True)
-            return
-        began = time.monotonic()
-        said = measure(args, log, name, recipe)
-        seconds = time.monotonic() - began
-        longest = max(longest, seconds)
-        print(f"{name}: {seconds:.0f} s, {said}", flush=True)
+        if not is_done and (not recipe or (args.models / f"{name}.pt").exists()):
+            waiting.put((name, recipe))
+
+    def measure_in(place):
+        place.occupy()
+        longest = 40.0
+        while time.monotonic() + longest < end:
+            try:
+                name, recipe = waiting.get_nowait()
+            except queue.Empty:
+                return
+            began = time.monotonic()
+            said = measure(args, log, place, name, recipe)
+            seconds = time.monotonic() - began
+            longest = max(longest, seconds)
+            print(f"{name}: {seconds:.0f} s, {said}", flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(args.gpus) as pool:
+        for task in [pool.submit(measure_in, Place(i, args.gpus)) for i in range(args.gpus)]:
+            task.result()
+    if not waiting.empty():
+        print("no time for more", flush=True)
 
 
 def main():
@@ -169,6 +202,7 @@ def main():
     parser.add_argument("--models", required=True, type=pathlib.Path, help="exported models")
     parser.add_argument("--out", required=True, type=pathlib.Path, help="the folder of the evaluations")
     parser.add_argument("--seconds", type=float, default=1e9, help="its time")
+    parser.add_argument("--gpus", type=int, default=1, help="equal GPUs of this machine, a model on each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
     parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes")
     parser.add_argument("--iterations", type=int, default=60, help="inferences of a run with layers")

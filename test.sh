@@ -8,8 +8,8 @@
 set -uo pipefail
 cd "$(dirname "$0")"
 export CMAKE_BUILD_PARALLEL_LEVEL="${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
-# A test takes two of these places, and one that mostly waits takes one (cmake/modules.cmake).
-export CTEST_PARALLEL_LEVEL="${CTEST_PARALLEL_LEVEL:-$((2 * $(nproc)))}"
+# A test takes three of these places, and one that mostly waits takes one (cmake/modules.cmake).
+export CTEST_PARALLEL_LEVEL="${CTEST_PARALLEL_LEVEL:-$((4 * $(nproc)))}"
 export CTEST_OUTPUT_ON_FAILURE=1
 
 passed=0 failed=() started=$SECONDS

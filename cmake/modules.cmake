@@ -15,9 +15,11 @@ const char* const xsp_build_folder = \"@CMAKE_BINARY_DIR@\";
   target_link_libraries(${target} PRIVATE xsp_places)
 endfunction()
 
-# A test takes two of the places that ctest has (test.sh gives it two a processor). One that mostly waits takes one, so
-# that another runs meanwhile.
-set(XSP_PLACES_OF_A_TEST 2)
+# A test takes three of the places that ctest has (test.sh gives it four a processor). One that mostly waits takes one,
+# so that others run meanwhile. The cost lets it begin after those that do not wait: else those that wait take the places
+# one by one, and three are seldom free at once.
+set(XSP_PLACES_OF_A_TEST 3)
+set(XSP_COST_OF_A_TEST 1)
 
 # xsp_weigh_tests(WAITING...) gives the folder's tests their places. It stands behind all of them.
 function(xsp_weigh_tests)
@@ -25,6 +27,10 @@ function(xsp_weigh_tests)
   foreach(test ${tests})
     if(NOT test IN_LIST ARGN)
       set_tests_properties(${test} PROPERTIES PROCESSORS ${XSP_PLACES_OF_A_TEST})
+      get_test_property(${test} COST cost)
+      if(NOT cost)
+        set_tests_properties(${test} PROPERTIES COST ${XSP_COST_OF_A_TEST})
+      endif()
     endif()
   endforeach()
 endfunction()
@@ -55,10 +61,10 @@ function(xsp_test name)
     list(TRANSFORM arg_WAITING APPEND ".*")
     list(JOIN arg_WAITING ":" waiting)
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-${waiting}"
-      PROPERTIES TIMEOUT 300 PROCESSORS ${XSP_PLACES_OF_A_TEST} LABELS "${arg_LABEL}")
+      PROPERTIES TIMEOUT 300 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_TEST} LABELS "${arg_LABEL}")
     if(waiting)
       gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${waiting}"
-        PROPERTIES TIMEOUT 300 LABELS "${arg_LABEL}")
+        PROPERTIES TIMEOUT 300 COST 0 LABELS "${arg_LABEL}")
     endif()
     return()
   endif()
@@ -66,6 +72,7 @@ function(xsp_test name)
   file(WRITE "${include}" "set(xsp_program \"${CMAKE_BINARY_DIR}/tests/${name}\")
 set(xsp_label \"${arg_LABEL}\")
 set(xsp_places ${XSP_PLACES_OF_A_TEST})
+set(xsp_cost ${XSP_COST_OF_A_TEST})
 include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 ")
   set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")

@@ -16,8 +16,8 @@ const char* const xsp_build_folder = \"@CMAKE_BINARY_DIR@\";
 endfunction()
 
 # A test takes three of the places that ctest has (test.sh gives it four a processor). One that mostly waits takes one,
-# so that others run meanwhile. The cost lets it begin after those that do not wait: else those that wait take the places
-# one by one, and three are seldom free at once.
+# so that others run meanwhile. The cost lets it begin after those that do not wait: else those that wait would take
+# the places one by one, and three are seldom free at once.
 set(XSP_PLACES_OF_A_TEST 3)
 set(XSP_COST_OF_A_TEST 1)
 

@@ -129,7 +129,9 @@ CREATE OR REPLACE TEMP TABLE level_absence AS SELECT wanted AS level, CASE
     concat('level ', wanted, ': profile with --levels ',
            CASE wanted WHEN 'layer' THEN 'model,layer' WHEN 'model' THEN 'model' ELSE 'all' END)) END AS why
   FROM (SELECT unnest(['application', 'model', 'layer', 'library', 'api', 'kernel']) AS wanted);
-CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS (SELECT why FROM level_absence WHERE level = wanted);
+CREATE OR REPLACE TEMP MACRO why_no_level(wanted) AS CASE
+  WHEN level_number(wanted) IS NULL THEN concat('level ', wanted, ': there is no such level')
+  ELSE (SELECT why FROM level_absence WHERE level = wanted) END;
 -- Phases are recorded only of programs that `xsp run` watches.
 CREATE OR REPLACE TEMP MACRO why_no_training() AS
   CASE WHEN NOT EXISTS (

@@ -209,6 +209,8 @@ def main():
     parser.add_argument("--export-only", action="store_true", help="measure nothing")
     parser.add_argument("names", nargs="*", metavar="MODEL", help="a name, or NAME=RECIPE")
     args = parser.parse_args()
+    if args.gpus < 1:
+        parser.error("--gpus: give the number of GPUs, from 1")
     end = time.monotonic() + args.seconds
     for folder in (args.models, args.out):
         folder.mkdir(parents=True, exist_ok=True)

@@ -45,6 +45,8 @@ class QueueTest : public XspTest {
 struct Service {
   std::vector<double> busy_ns;
   std::vector<double> wake_ns;  // NaN: the instance was still busy when the request came
+  size_t instances = 0;         // those that answered
+  size_t waits = 0;             // requests that found their instance busy
   double run_ns = 0;            // median
   double between_ns = 0;        // median
 };
@@ -56,7 +58,7 @@ double median(std::vector<double> values) {
 
 Service service_of(const nlohmann::json& served) {
   const size_t count = served.size();
-  Service service{std::vector<double>(count), std::vector<double>(count, std::nan("")), 0, 0};
+  Service service{std::vector<double>(count), std::vector<double>(count, std::nan(""))};
   const auto time = [&](size_t i, const char* what) { return served[i][what].get<double>(); };
   std::vector<double> run, between;
   std::vector<bool> measured(count, false);
@@ -73,6 +75,8 @@ Service service_of(const nlohmann::json& served) {
     }
     before->second = i;
   }
+  service.instances = last.size();
+  service.waits = between.size();
   service.run_ns = median(run);
   service.between_ns = median(between);
   for (size_t i = 0; i < count; ++i) {
@@ -138,6 +142,8 @@ TEST_F(QueueTest, TheWaitIsThatOfTwoInstancesAndEachRequestIsAnsweredOnce) {
   ASSERT_EQ(served.size(), kRequests);
   const auto time = [&](size_t i, const char* what) { return served[i][what].get<double>(); };
   const Service service = service_of(served);
+  ASSERT_EQ(service.instances, 2u) << "an instance has not answered";
+  ASSERT_GT(service.waits, 100u);
   EXPECT_LT(service.between_ns, service.run_ns / 2) << "an instance idles while requests wait";
   const double mean = mean_wait_ns(served, service, 2);
   const nlohmann::json queue = result("queue.mean");

@@ -44,10 +44,12 @@ deep AS (
   WHERE is_deep),
 work AS (
   SELECT model, largest AS batch,
-    max(CASE WHEN metric = 'kernels.share' AND batch = 1 THEN value END) AS share_of_one,
+    100 * max(CASE WHEN metric = 'inference.device' AND batch = 1 THEN value END)
+      / max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN value END) AS busy_at_one,
     max(CASE WHEN metric = 'bottleneck' AND batch = 1 THEN word END) AS bottleneck_of_one,
     max(CASE WHEN metric = 'energy.input' AND batch = 1 THEN value END) AS energy_of_one,
-    max(CASE WHEN metric = 'kernels.share' AND batch = largest THEN value END) AS share,
+    100 * max(CASE WHEN metric = 'inference.device' AND batch = largest THEN value END)
+      / max(CASE WHEN metric = 'inference.latency' AND batch = largest THEN value END) AS busy,
     max(CASE WHEN metric = 'kernels.rate' AND batch = largest THEN value END) AS rate,
     max(CASE WHEN metric = 'kernels.intensity' AND batch = largest THEN value END) AS intensity,
     max(CASE WHEN metric = 'kernels.bound' AND batch = largest THEN word END) AS bound,
@@ -102,13 +104,13 @@ def extremes(rows, key):
 
 
 def models_table(rows):
-    heads = ["model", "latency at batch 1, ms", "most inputs/s", "kernels % at 1", "bottleneck at 1",
-             "mJ an input at 1", "knee", "kernels %", "convolution %", "Tflop/s", "flop/B",
+    heads = ["model", "latency at batch 1, ms", "most inputs/s", "GPU busy % at 1", "bottleneck at 1",
+             "mJ an input at 1", "knee", "GPU busy %", "convolution %", "Tflop/s", "flop/B",
              "occupancy %", "bound", "mJ an input"]
     return table(heads, [[
         f"[{row['model']}](site/models/{row['model']}.html)", interval(row), shown(row["highest"]),
-        shown(row["share_of_one"]), row["bottleneck_of_one"] or shown(None), shown(row["energy_of_one"], 1e3),
-        row["batch"] or shown(None), shown(row["share"]), shown(row["convolution"]),
+        shown(row["busy_at_one"]), row["bottleneck_of_one"] or shown(None), shown(row["energy_of_one"], 1e3),
+        row["batch"] or shown(None), shown(row["busy"]), shown(row["convolution"]),
         shown(row["rate"], 1e-12), shown(row["intensity"]), shown(row["occupancy"]),
         row["bound"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
 
@@ -144,8 +146,8 @@ def answers(rows, resnet):
     yield ("Where is the knee?",
            f"{sizes}. The highest throughput is {span(gains, 'gain', 'times that of batch 1')}.")
     yield ("How much of the latency lies outside of kernels?",
-           f"At batch 1, kernels run for {span(deep, 'share_of_one', '%')} of the latency. At the "
-           f"knee it is {span(deep, 'share', '%')}.")
+           f"At batch 1, the GPU is busy for {span(deep, 'busy_at_one', '%')} of the latency. At the "
+           f"knee it is {span(deep, 'busy', '%')}.")
     found = sorted(grouped(deep, "bottleneck_of_one").items(), key=lambda item: -len(item[1]))
     yield ("What holds a single input back?",
            "; ".join(f"{bottleneck}: {', '.join(names)}" for bottleneck, names in found) + ".")

@@ -3,8 +3,8 @@
 -- @needs layer
 SELECT printf('%s in float64 take%s %s, mostly %s.',
     CASE layers WHEN 1 THEN '1 layer' ELSE concat(layers, ' layers') END, CASE layers WHEN 1 THEN 's' ELSE '' END,
-    step_share(in_step(ns)), concat(type, CASE WHEN layer <> type THEN concat(' in ', layer) END)) AS finding,
-  'layer' AS level, in_step(ns) AS gain_ns,
+    whole_share(ns), concat(type, CASE WHEN layer <> type THEN concat(' in ', layer) END)) AS finding,
+  'layer' AS level, share_in_step(ns) AS gain_ns,
   concat('Compute in float32 or less: convert the inputs and the weights once (NumPy makes float64 by default), and ',
     'see that nothing converts them back. Half of the bytes is the least that this saves; most libraries have no fast ',
     'path for float64.') AS advice,

@@ -13,7 +13,7 @@ WITH missed AS (
     AND coalesce(counted_flops, flops) > 0)
 SELECT concat(layers, CASE layers WHEN 1 THEN ' layer multiplies' ELSE ' layers multiply' END,
     ' matrices without the tensor cores, for ', time_text(ns), '.') AS finding, 'kernel' AS level,
-  in_step(gain_ns) AS gain_ns,
+  share_in_step(gain_ns) AS gain_ns,
   CASE precision WHEN 'fp32' THEN 'Allow TF32, or use fp16 or bf16, where their accuracy is enough.'
     ELSE 'See which shapes and layouts its kernels need for tensor cores (multiples of 8).' END AS advice,
   'tensor_core_use' AS evidence,

@@ -4,14 +4,14 @@
 WITH known AS (FROM finding_part WHERE is_known),
 by_layer AS (
   SELECT layer, any_value(type) AS type, sum(ns) AS ns, allowed_text(sum(least_ns), sum(high_least_ns), sum(ns))
-      AS allowed, sum(greatest(0, ns - least_ns)) AS gain_ns, max_by(evidence, ns) AS evidence,
+      AS allowed, sum(ns - least_ns) AS gain_ns, max_by(evidence, ns) AS evidence,
     sum(high_least_ns) > 0.5 * sum(ns) AS is_near
-  FROM known GROUP BY layer ORDER BY sum(greatest(0, ns - least_ns)) DESC, layer LIMIT 1),
+  FROM known GROUP BY layer ORDER BY sum(ns - least_ns) DESC, layer LIMIT 1),
 -- If the type with the most time has only one layer, the finding about the type already covers it.
 by_type AS (
   SELECT type, count(DISTINCT layer) AS layers FROM known GROUP BY type ORDER BY sum(ns) DESC, type LIMIT 1)
 SELECT printf('%s (%s) takes %s and runs at %s of what the ceilings allow.', layer, type, time_text(ns), allowed)
-    AS finding, 'layer' AS level, in_step(gain_ns) AS gain_ns,
+    AS finding, 'layer' AS level, share_in_step(gain_ns) AS gain_ns,
   'Look at this layer first: its shape, its layout, its kernels.' AS advice,
   evidence, concat('Compare its share of the ceilings in ', evidence, ', before and after.') AS check,
   layer AS culprit, layer

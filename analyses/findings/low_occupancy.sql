@@ -19,7 +19,7 @@ SELECT printf('%s fills %.0f %% of the multiprocessors'' warps, for %s; %s.', na
     CASE WHEN waves < 1 THEN printf('its grid fills the device %.2f times', waves)
          WHEN limiter IS NULL THEN 'what limits it is not known'
          ELSE concat(replace(limiter, '_', ' '), ' limit it') END) AS finding, 'kernel' AS level,
-  in_step(gain_ns) AS gain_ns,
+  share_in_step(gain_ns) AS gain_ns,
   CASE WHEN waves < 1 THEN 'Give the device more at once: more inputs, or kernels on several streams.'
        WHEN limiter IN ('registers', 'shared_memory') THEN 'Smaller tiles, or a library that chooses them by shape.'
        ELSE 'Larger blocks, or more inputs at once.' END AS advice,

@@ -51,7 +51,9 @@ CREATE OR REPLACE TEMP TABLE finding_layer AS
     WHERE layer IS NOT NULL GROUP BY 1) USING (name);
 -- The least time that the ceilings allow, at the highest ceiling that may apply and at the lowest. It is computed for
 -- each kernel if all kernels of the layer were counted, else for the layer by its shapes. Kernels that only serve those
--- which multiply matrices (changes of layout, sums of parts) can be avoided: another layout or algorithm needs none.
+-- which multiply matrices (changes of layout, sums of parts) can be avoided: another layout or algorithm needs none. A
+-- part that is faster than its ceilings (a cache held its data) has its own time as the least, so that it hides nothing
+-- that another part could gain.
 CREATE OR REPLACE TEMP TABLE finding_part AS
   WITH part AS (
     SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
@@ -68,5 +70,6 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
       high_least_ns(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes, ns),
       bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes), 'layer_roofline'
     FROM finding_layer WHERE ns > 0 AND is_counted IS NOT true)
-  SELECT part.*, least_ns IS NOT NULL AND CASE WHEN is_gpu THEN u.kernels_hold ELSE u.layers_hold END AS is_known
+  SELECT part.* REPLACE (least(ns, least_ns) AS least_ns, least(ns, high_least_ns) AS high_least_ns),
+    part.least_ns IS NOT NULL AND CASE WHEN is_gpu THEN u.kernels_hold ELSE u.layers_hold END AS is_known
   FROM part, finding_place, finding_usable u;

@@ -33,6 +33,10 @@ CREATE OR REPLACE TEMP TABLE finding_whole AS
                   (SELECT latency_ns FROM run_latency r WHERE r.run_id = p.run_id)) END AS whole_ns
   FROM finding_step, finding_busy, finding_place p;
 CREATE OR REPLACE TEMP MACRO whole_ns() AS (SELECT whole_ns FROM finding_whole);
+-- Returns text like "28.8 % of the inference".
+CREATE OR REPLACE TEMP MACRO whole_share(ns) AS printf('%.1f %% of the %s', pct(ns, whole_ns()), unit_name());
+-- The time that layers or kernels take of the unit, by their share: a gain is never more than what they take of it.
+CREATE OR REPLACE TEMP MACRO share_in_step(ns) AS ns / whole_ns() * (SELECT step_ns FROM finding_step);
 CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
 CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 

@@ -15,7 +15,7 @@ unaligned AS (
     first(odd[1] ORDER BY ns DESC, name) AS size
   FROM product WHERE len(odd) > 0)
 SELECT printf('%s multiplies matrices in 16 bits with a dimension of %d, no multiple of 8; such layers (%d) take %s.',
-    layer, size, layers, step_share(in_step(ns))) AS finding, 'layer' AS level, in_step(gain_ns) AS gain_ns,
+    layer, size, layers, whole_share(ns)) AS finding, 'layer' AS level, share_in_step(gain_ns) AS gain_ns,
   printf('Pad %d to %d in %s and its like (channels, classes, the vocabulary): tensor cores work on multiples of 8.',
     size, (size + 7) // 8 * 8, layer) AS advice,
   'layer_information' AS evidence, concat('Compare the time of ', layer, ' in layer_information, before and after.')

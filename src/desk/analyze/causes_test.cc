@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <tuple>
@@ -17,6 +16,7 @@
 #include "desk/analyze/slow_causes.h"
 #include "desk/store/database.h"
 #include "tests/places.h"
+#include "tests/text.h"
 
 namespace xsp::analyze {
 namespace {
@@ -187,14 +187,6 @@ TEST(Causes, OfTheEvaluationThatWasRecorded) {
       store::Database::open(places::build("tests/data/h200_resnet50.xsp"));
   ASSERT_TRUE(database.ok()) << database.error().text;
   EXPECT_GT(expect_same(*database, 100, "h200_resnet50").periods, 3u);
-}
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  EXPECT_TRUE(file.good()) << path;
-  return text.str();
 }
 
 // Sets the parents of a host's spans by their times, as ingest does. Many fixtures leave them out.

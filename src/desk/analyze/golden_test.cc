@@ -31,6 +31,7 @@
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/run.h"
 #include "tests/places.h"
+#include "tests/text.h"
 
 namespace xsp::analyze {
 namespace {
@@ -38,14 +39,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kRoot = places::source();
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  EXPECT_TRUE(file.good()) << path;
-  return text.str();
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -109,7 +102,7 @@ class Script {
         ++runs_;
       } else if (word == "fixture") {
         words >> word;
-        execute(read_file(kRoot / "tests/data" / (word + ".sql")));
+        execute(text_of(kRoot / "tests/data" / (word + ".sql")));
       } else if (word == "fresh") {
         start();
       } else if (word == "csv") {
@@ -158,7 +151,7 @@ class Script {
   }
 
   void load_csv(const fs::path& path, const std::string& table) {
-    const std::vector<std::string> lines = lines_of(read_file(path));
+    const std::vector<std::string> lines = lines_of(text_of(path));
     ASSERT_GT(lines.size(), 1u);
     std::string columns = lines[0], sql;
     for (size_t at = 0; (at = columns.find(',', at)) != std::string::npos; at += 9) {
@@ -197,7 +190,7 @@ TEST_P(Golden, GivesTheExpectedRows) {
   std::string analysis_name = name.parent_path();
   Parameters parameters;
   if (analysis_name.empty()) {
-    const std::string sql = read_file(kRoot / "analyses" / (GetParam() + ".sql"));
+    const std::string sql = text_of(kRoot / "analyses" / (GetParam() + ".sql"));
     const Result<Analysis> header = parse_analysis(GetParam(), sql);
     ASSERT_TRUE(header.ok()) << header.error().text;
     analysis_name = header->name;
@@ -208,7 +201,7 @@ TEST_P(Golden, GivesTheExpectedRows) {
   ASSERT_TRUE(analysis.ok()) << analysis.error().text;
   const fs::path path = kRoot / "analyses" / (GetParam() + ".test");
   ASSERT_TRUE(fs::exists(path)) << "every analysis has a test beside it";
-  const std::string expected = read_file(path);
+  const std::string expected = text_of(path);
   Script script(**analysis, parameters);
   script.play(lines_of(expected));
   if (HasFatalFailure()) return;

@@ -15,12 +15,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/prelude.h"
@@ -30,6 +28,7 @@
 #include "desk/compare/quantities.h"
 #include "desk/store/database.h"
 #include "tests/places.h"
+#include "tests/text.h"
 
 namespace xsp::compare {
 namespace {
@@ -60,6 +59,7 @@ class Numbers : Answers {
       levels_add_up(batch);
       device_adds_up(batch);
       types_take_their_share(batch);
+      gains_are_of_the_shares_told(batch);
       phases_add_up(batch);
       steps_are_the_same_everywhere(batch);
       the_device_works_within_spans(batch);
@@ -271,6 +271,19 @@ class Numbers : Answers {
     for (const auto& [type, ns] : causes) EXPECT_NEAR(ns, shares[type], close(ns)) << type;
   }
 
+  // Layers of a type gain what the ceilings leave of the share that their finding tells.
+  void gains_are_of_the_shares_told(int64_t batch) {
+    if (const auto& found = rows("findings", batch)) {
+      found->each([&](const auto& row) {
+        if (found->at(row, "rule") != "type_below_roof") return;
+        const std::string text = found->at(row, "finding");
+        const double share = std::stod(text.substr(text.find(" takes ") + 7));
+        const double allowed = std::stod(text.substr(text.find(" runs at ") + 9));
+        EXPECT_NEAR(found->value(row, "gain_pct"), share * (1 - allowed / 100), 0.1) << text;
+      });
+    }
+  }
+
   void phases_add_up(int64_t batch) {
     const auto& found = rows("training_phases", batch);
     if (!found) return;
@@ -443,14 +456,6 @@ class Numbers : Answers {
   std::map<std::pair<std::string, int64_t>, std::vector<std::string>> texts_;
 };
 
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  EXPECT_TRUE(file.good()) << path;
-  return content.str();
-}
-
 Database filled(const std::string& sql) {
   Result<Database> database = Database::in_memory();
   EXPECT_TRUE(database.ok());
@@ -462,12 +467,12 @@ Database filled(const std::string& sql) {
 class FixtureNumbers : public ::testing::TestWithParam<const char*> {};
 TEST_P(FixtureNumbers, KeepTheContract) {
   const fs::path data = places::source("tests/data");
-  Numbers(filled(read_file(data / (std::string(GetParam()) + ".sql"))), GetParam()).check();
+  Numbers(filled(text_of(data / (std::string(GetParam()) + ".sql"))), GetParam()).check();
 }
 // The steps of this program are the calls of its model, which show the model's time.
 TEST(WatchedNumbers, KeepTheContract) {
   const fs::path data = places::source("tests/data");
-  Numbers(filled(read_file(data / "gpu.sql") + read_file(data / "watched.sql")), "watched").check();
+  Numbers(filled(text_of(data / "gpu.sql") + text_of(data / "watched.sql")), "watched").check();
 }
 INSTANTIATE_TEST_SUITE_P(MadeUp, FixtureNumbers,
                          ::testing::Values("small", "gpu", "asynchronous", "training"),

@@ -12,6 +12,9 @@ no model that the rest of --seconds may not hold. It prints a line for each mode
 long each part took, and why a part failed. On a machine of several equal GPUs, --gpus measures as many models
 at once, each with a GPU and an equal share of the processors of its own.
 
+A model whose batch is fixed, such as a network on one graph, needs --batches own. --profile adds options to
+each xsp profile: a recommender whose smallest table has three rows needs --profile="--input sparse==1".
+
 The knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second. It is
 the role `knee` of the analysis model_information (XSP, section 3) unless larger sizes gain again.
 """
@@ -23,6 +26,7 @@ import json
 import os
 import pathlib
 import queue
+import shlex
 import subprocess
 import sys
 import threading
@@ -116,15 +120,19 @@ def knee_of(xsp, path):
         if gain > GAIN_PCT:
             knee = None
         elif knee is None:
-            knee = int(row["batch"])
+            knee = int(row["batch"] or 1)
     return knee
 
 
 def measure(args, log, place, name, recipe):
     subject = args.models / f"{name}.pt" if recipe else name
     whole = args.models / f"{name}.whole.xsp"
-    common = [args.xsp, "profile", subject, "--framework", args.framework, "--device", "cuda", "--quiet",
-              "--force", "--timeout", "120", "-o", whole]
+
+    def batches_of(sizes):
+        return [] if args.batches == "own" else ["--batch", sizes]
+
+    common = [args.xsp, "profile", subject, *shlex.split(args.profile), "--framework", args.framework,
+              "--device", "cuda", "--quiet", "--force", "--timeout", "120", "-o", whole]
 
     def part(what, more, to):
         began = time.monotonic()
@@ -141,14 +149,14 @@ def measure(args, log, place, name, recipe):
     levels = args.out / f"{name}.{args.framework}.xsp"
     if not batches.exists():
         # A batch size that does not fit fails, and the others are kept.
-        done, said = part("batches", ["--levels", "model", "--counters", "none", "--no-peaks", "--batch",
-                                      args.batches, "--max-time", "9"], batches)
+        done, said = part("batches", ["--levels", "model", "--counters", "none", "--no-peaks",
+                                      *batches_of(args.batches), "--max-time", "9"], batches)
         if not done:
             return f"failed: {said}"
     knee = knee_of(args.xsp, batches)
     done, said = part("levels", ["--levels", "model,layer,kernel", "--counters", "roofline,energy",
-                                 "--batch", f"1,{knee}" if knee > 1 else "1",
-                                 "--iterations", str(args.iterations), "--max-time", "10"], levels)
+                                 *batches_of(f"1,{knee}" if knee > 1 else "1"),
+                                 "--iterations", str(args.iterations), "--max-time", "16"], levels)
     if not done:
         return f"knee {knee}; failed: {said}"
     size = levels.stat().st_size + batches.stat().st_size
@@ -204,8 +212,9 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="its time")
     parser.add_argument("--gpus", type=int, default=1, help="equal GPUs of this machine, a model on each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
-    parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes")
-    parser.add_argument("--iterations", type=int, default=60, help="inferences of a run with layers")
+    parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes, or own")
+    parser.add_argument("--profile", default="", help="more options of xsp profile")
+    parser.add_argument("--iterations", type=int, default=40, help="inferences of a run with layers")
     parser.add_argument("--export-only", action="store_true", help="measure nothing")
     parser.add_argument("names", nargs="*", metavar="MODEL", help="a name, or NAME=RECIPE")
     args = parser.parse_args()

@@ -14,8 +14,11 @@ import subprocess
 import tempfile
 import textwrap
 
-# Inputs per second of ResNet-50 v1.5 on a V100 in TensorFlow, by batch size (XSP, IPDPS 2020, analysis 15).
-V100 = {1: 161.0, 2: 292.8, 4: 470.0, 8: 625.0, 16: 730.6, 32: 799.4, 64: 864.5, 128: 895.8, 256: 930.7}
+# ResNet-50 v1.5 on a V100 in TensorFlow (XSP, IPDPS 2020, analysis 15): by batch size, the inputs per second,
+# the share of the latency in which kernels run, in percent, and their flops per byte.
+V100 = {1: (161.0, 80.7, 19.6), 2: (292.8, 86.8, 23.8), 4: (470.0, 90.2, 21.4), 8: (625.0, 90.6, 18.2),
+        16: (730.6, 92.0, 16.1), 32: (799.4, 92.8, 16.4), 64: (864.5, 91.5, 20.3), 128: (895.8, 92.2, 25.9),
+        256: (930.7, 92.4, 30.6)}
 
 SYSTEMS = "SELECT fingerprint, facts FROM system ORDER BY fingerprint"
 FACTS = {"GPU": "gpu.0.name", "driver": "gpu.driver_version", "CUDA": "gpu.cuda_version",
@@ -60,9 +63,11 @@ work AS (
   FROM deep GROUP BY model, largest)
 SELECT * FROM wide LEFT JOIN work USING (model) ORDER BY model"""
 
-RESNET = NEWEST + """SELECT batch, value FROM newest WHERE model = 'resnet50' AND metric = 'throughput'
-ORDER BY batch"""
-
+RESNET = NEWEST + """SELECT batch, max(CASE WHEN metric = 'throughput' THEN value END) AS rate,
+  100 * max(CASE WHEN metric = 'inference.device' THEN value END)
+    / max(CASE WHEN metric = 'inference.latency' THEN value END) AS busy,
+  max(CASE WHEN metric = 'kernels.intensity' THEN value END) AS intensity
+FROM newest WHERE model = 'resnet50' GROUP BY batch ORDER BY batch"""
 
 SETTLED = NEWEST + """SELECT count(*) AS latencies, sum(doubt IS NULL) AS settled, sum(low IS NULL) AS bare
 FROM newest WHERE metric = 'inference.latency'"""
@@ -156,12 +161,14 @@ def answers(rows, resnet):
     yield ("What does an input cost in energy?",
            f"At the knee: {span(deep, 'energy', 'mJ', 1e3)}. At batch 1 it costs "
            f"{span(saved, 'saved', 'times as much')}.")
-    lines = [[row["batch"], V100[row["batch"]], shown(row["value"]), shown(row["value"] / V100[row["batch"]])]
-             for row in resnet if row["batch"] in V100]
+    lines = [[row["batch"], then, shown(row["rate"]), shown(row["rate"] / then), ran, shown(row["busy"]),
+              intensity, shown(row["intensity"])]
+             for row in resnet if row["batch"] in V100 for then, ran, intensity in [V100[row["batch"]]]]
     yield ("What changed since the paper?",
            "ResNet-50 v1.5 on the paper's V100 (TensorFlow, fp32 without tensor cores) and here (PyTorch, "
            "whose convolutions take TF32 on tensor cores), by batch size.\n\n"
-           + table(["batch", "V100, inputs/s", "this GPU, inputs/s", "ratio"], lines))
+           + table(["batch", "V100, inputs/s", "this GPU, inputs/s", "ratio", "V100, kernels %",
+                    "this GPU, busy %", "V100, flop/B", "this GPU, flop/B"], lines))
 
 
 def wrapped(text):

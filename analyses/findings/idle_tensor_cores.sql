@@ -12,7 +12,7 @@ WITH missed AS (
   WHERE is_gpu AND ns > 0 AND l.pipe NOT LIKE '%tensor' AND precision <> 'fp64' AND is_matrix
     AND coalesce(counted_flops, flops) > 0)
 SELECT concat(layers, CASE layers WHEN 1 THEN ' layer multiplies' ELSE ' layers multiply' END,
-    ' matrices without the tensor cores, for ', time_text(ns), '.') AS finding, 'kernel' AS level,
+    ' matrices without the tensor cores, for ', whole_share(ns), '.') AS finding, 'kernel' AS level,
   share_in_step(gain_ns) AS gain_ns,
   CASE precision WHEN 'fp32' THEN 'Allow TF32, or use fp16 or bf16, where their accuracy is enough.'
     ELSE 'See which shapes and layouts its kernels need for tensor cores (multiples of 8).' END AS advice,

@@ -10,7 +10,7 @@ by_layer AS (
 -- If the type with the most time has only one layer, the finding about the type already covers it.
 by_type AS (
   SELECT type, count(DISTINCT layer) AS layers FROM known GROUP BY type ORDER BY sum(ns) DESC, type LIMIT 1)
-SELECT printf('%s (%s) takes %s and runs at %s of what the ceilings allow.', layer, type, time_text(ns), allowed)
+SELECT printf('%s (%s) takes %s and runs at %s of what the ceilings allow.', layer, type, whole_share(ns), allowed)
     AS finding, 'layer' AS level, share_in_step(gain_ns) AS gain_ns,
   'Look at this layer first: its shape, its layout, its kernels.' AS advice,
   evidence, concat('Compare its share of the ceilings in ', evidence, ', before and after.') AS check,

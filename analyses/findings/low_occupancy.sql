@@ -15,7 +15,7 @@ empty_kernel AS (
   FROM finding_kernel LEFT JOIN geometry USING (site_id) LEFT JOIN grid USING (site_id)
   WHERE counted IS NULL GROUP BY kernel_label(name) HAVING weighted_mean(occupancy_pct, latency_ns) < 30
   ORDER BY gain_ns DESC, name LIMIT 1)
-SELECT printf('%s fills %.0f %% of the multiprocessors'' warps, for %s; %s.', name, occupancy_pct, time_text(ns),
+SELECT printf('%s fills %.0f %% of the multiprocessors'' warps, for %s; %s.', name, occupancy_pct, whole_share(ns),
     CASE WHEN waves < 1 THEN printf('its grid fills the device %.2g times', waves)
          WHEN limiter IS NULL THEN 'what limits it is not known'
          ELSE concat(replace(limiter, '_', ' '), ' limit it') END) AS finding, 'kernel' AS level,

@@ -12,7 +12,7 @@ WITH elementwise AS (
   WHERE ns > 0 AND (rule = 'output' OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp)_?$'))
     AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum'))
 SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elementwise layers' END, ' (mostly ', most,
-    ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, time_text(ns), ' to read and write memory.') AS finding,
+    ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, whole_share(ns), ' to read and write memory.') AS finding,
   'layer' AS level, share_in_step(ns) AS gain_ns,
   'Let a compiler fuse them into the layers before them; fold batch normalisation into the weights.' AS advice,
   'latency_by_layer_type' AS evidence,

@@ -271,11 +271,12 @@ class Numbers : Answers {
     for (const auto& [type, ns] : causes) EXPECT_NEAR(ns, shares[type], close(ns)) << type;
   }
 
-  // Layers of a type gain what the ceilings leave of the share that their finding tells.
+  // A layer, or those of a type, gains what the ceilings leave of the share that its finding tells.
   void gains_are_of_the_shares_told(int64_t batch) {
     if (const auto& found = rows("findings", batch)) {
       found->each([&](const auto& row) {
-        if (found->at(row, "rule") != "type_below_roof") return;
+        const std::string rule = found->at(row, "rule");
+        if (rule != "type_below_roof" && rule != "layer_below_roof") return;
         const std::string text = found->at(row, "finding");
         const double share = std::stod(text.substr(text.find(" takes ") + 7));
         const double allowed = std::stod(text.substr(text.find(" runs at ") + 9));

@@ -46,17 +46,31 @@ bool wait_until(const std::function<bool()>& is_true) {
   return false;
 }
 
-int free_port() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
-}
+// A port that is this test's for as long as this lives: a bound socket that does not listen keeps
+// the kernel from giving the port to other tests and to connections that go out, and lets a server
+// that allows reuse of addresses (sshd and Slurm do) listen at it.
+class KeptPort {
+ public:
+  KeptPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    setsockopt(socket_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    socklen_t size = sizeof address;
+    bind(socket_, reinterpret_cast<sockaddr*>(&address), size);
+    getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
+    number_ = ntohs(address.sin_port);
+  }
+  ~KeptPort() { close(socket_); }
+  KeptPort(const KeptPort&) = delete;
+  KeptPort& operator=(const KeptPort&) = delete;
+
+  std::string number() const { return std::to_string(number_); }
+
+ private:
+  int socket_;
+  int number_ = 0;
+};
 
 std::vector<int> all_pids() {
   std::vector<int> pids;
@@ -85,15 +99,19 @@ int parent_of(int pid) {
   return end == std::string::npos ? 0 : std::atoi(stat.c_str() + end + 4);
 }
 
-void kill_with_descendants(int pid) {
-  std::set<int> victims = {pid};
+std::set<int> with_descendants(int pid) {
+  std::set<int> family = {pid};
   for (bool has_grown = true; has_grown;) {
     has_grown = false;
     for (const int one : all_pids()) {
-      if (victims.count(parent_of(one)) != 0) has_grown |= victims.insert(one).second;
+      if (family.count(parent_of(one)) != 0) has_grown |= family.insert(one).second;
     }
   }
-  for (const int one : victims) kill(one, SIGKILL);
+  return family;
+}
+
+void kill_with_descendants(int pid) {
+  for (const int one : with_descendants(pid)) kill(one, SIGKILL);
 }
 
 class Local : public EngineUnderTest {
@@ -115,9 +133,8 @@ class Local : public EngineUnderTest {
 class Ssh : public Local {
  public:
   ~Ssh() override {
-    const int pid = std::atoi(read_file(folder_ / "sshd.pid").c_str());
-    if (pid <= 0) return;
-    kill(pid, SIGTERM);
+    if (server() <= 0) return;
+    kill(server(), SIGTERM);
     wait_until([&] { return !fs::exists(folder_ / "sshd.pid"); });  // it removes the file
   }
   std::string why_not() const override {
@@ -132,13 +149,12 @@ class Ssh : public Local {
       if (!shell("ssh-keygen -q -t ed25519 -N '' -f " + at + "/" + key)) return false;
     }
     write_file(folder / "authorized_keys", read_file(folder / "user_key.pub"), fs::perms(0600));
-    const std::string port = std::to_string(free_port());
     write_file(folder / "sshd_config",
-               "Port " + port + "\nListenAddress 127.0.0.1\nHostKey " + at + "/host_key\nPidFile " +
-                   at + "/sshd.pid\nAuthorizedKeysFile " + at +
+               "Port " + port_.number() + "\nListenAddress 127.0.0.1\nHostKey " + at +
+                   "/host_key\nPidFile " + at + "/sshd.pid\nAuthorizedKeysFile " + at +
                    "/authorized_keys\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
                    "PermitRootLogin yes\n");
-    write_file(folder / "ssh_config", "Host a b\n  HostName 127.0.0.1\n  Port " + port +
+    write_file(folder / "ssh_config", "Host a b\n  HostName 127.0.0.1\n  Port " + port_.number() +
                                           "\n  IdentityFile " + at +
                                           "/user_key\n  IdentitiesOnly yes\n  UserKnownHostsFile " +
                                           at + "/known\n  StrictHostKeyChecking accept-new\n");
@@ -150,12 +166,23 @@ class Ssh : public Local {
     return "hosts: [a, b], xsp: " + places::bin("xsp") + ", options: [-F, " +
            (folder_ / "ssh_config").string() + "]";
   }
-  // The machine is on the other side of the connection.
+  // The machine is on the other side of the connection. Tests run beside each other, and other
+  // servers have such tasks, too.
   void kill_machine_of(int pid) override {
-    const std::vector<int> remote = pids_with("cmdline", std::string("task\0-\0", 7));
-    for (const int one : remote) kill_with_descendants(one);
-    if (remote.empty()) kill_with_descendants(pid);
+    const std::set<int> own = with_descendants(server());
+    bool is_killed = false;
+    for (const int one : pids_with("cmdline", std::string("task\0-\0", 7))) {
+      if (own.count(one) == 0) continue;
+      kill_with_descendants(one);
+      is_killed = true;
+    }
+    if (!is_killed) kill_with_descendants(pid);
   }
+
+ private:
+  int server() const { return std::atoi(read_file(folder_ / "sshd.pid").c_str()); }
+
+  KeptPort port_;
 };
 
 class SlurmCluster : public EngineUnderTest {
@@ -219,7 +246,7 @@ class SlurmCluster : public EngineUnderTest {
     const std::string at = folder_.string();
     const char* user = geteuid() == 0 ? "root" : std::getenv("USER");
     std::string text =
-        "ClusterName=xsp\nSlurmctldHost=localhost\nSlurmctldPort=" + std::to_string(free_port()) +
+        "ClusterName=xsp\nSlurmctldHost=localhost\nSlurmctldPort=" + controller_port_.number() +
         "\nAuthType=auth/munge\nAuthInfo=socket=" + at +
         "/munge.socket\nSlurmUser=" + std::string(user != nullptr ? user : "root") +
         "\nSlurmdUser=" + std::string(user != nullptr ? user : "root") +
@@ -231,16 +258,18 @@ class SlurmCluster : public EngineUnderTest {
         "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n"
         "SchedulerParameters=batch_sched_delay=0,sched_interval=2\nMpiDefault=none\n"
         "GresTypes=gpu\n";
-    for (const char* node : {"n1", "n2", "n3"}) {
-      text += std::string("NodeName=") + node +
-              " NodeHostname=localhost Port=" + std::to_string(free_port()) +
-              " CPUs=2 RealMemory=1000" + (std::string(node) == "n1" ? " Gres=gpu:1" : "") + "\n";
+    for (size_t i = 0; i < std::size(node_ports_); ++i) {
+      text += "NodeName=n" + std::to_string(i + 1) +
+              " NodeHostname=localhost Port=" + node_ports_[i].number() +
+              " CPUs=2 RealMemory=1000" + (i == 0 ? " Gres=gpu:1" : "") + "\n";
     }
     write_file(folder_ / "slurm.conf", text + "PartitionName=all Nodes=ALL Default=YES State=UP\n");
     write_file(folder_ / "gres.conf", "NodeName=n1 Name=gpu File=/dev/null\n");
   }
 
   fs::path folder_;
+  KeptPort controller_port_;
+  KeptPort node_ports_[3];
 };
 
 // Two agents and a PostgreSQL server. Each agent is in a network namespace of its own, in which

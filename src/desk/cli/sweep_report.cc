@@ -199,6 +199,13 @@ void SweepProgress::show_settled(const View& view) {
 void SweepProgress::show(const View& view) {
   if (is_quiet_) return;
   show_settled(view);
+  if (view.silence.empty() != last_.silence.empty()) {
+    if (is_terminal_) std::fprintf(stderr, "\r\033[K");
+    const std::string now = view.silence.empty()
+                                ? "the engine answers again"
+                                : "the engine does not answer, and is asked again: " + view.silence;
+    std::fprintf(stderr, "%s\n", now.c_str());
+  }
   const size_t done_before = last_.tasks.empty() ? view.count(State::kDone) : 0;
   if (is_terminal_) {
     std::string line = counts_text(view);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <thread>
 
 namespace xsp::sweep {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{500};
+// A busy controller of a cluster times out now and then, and a server may be started anew.
+constexpr double kEnginePatience_s = 300;
 // A file that a node wrote may be seen here later than the end of its job.
 constexpr double kFilesPatience_s = 5;
 // With a budget, no more units are given to the engine than it is likely to begin soon.
@@ -35,12 +38,21 @@ class Loop {
 
   Result<View> run(const std::atomic<int>& stop, const std::function<void(const View&)>& told) {
     for (auto patience = std::chrono::milliseconds(0); stop == 0; patience = kPatience) {
-      XSP_TRY(const auto held, session_.poll(patience));
-      for (size_t i = 0; i < tasks_.size(); ++i) {
-        const auto found = held.find(i);
-        look(i, found == held.end() ? nullptr : &found->second);
+      const auto held = session_.poll(patience);
+      if (!held.ok()) {
+        if (now_s() - answered_at_ > kEnginePatience_s) return held.error();
+        view_.silence = held.error().text;
+        told(view_);
+        std::this_thread::sleep_for(kPatience);
+        continue;
       }
-      XSP_CHECK_OK(submit(held.size()));
+      answered_at_ = now_s();
+      view_.silence.clear();
+      for (size_t i = 0; i < tasks_.size(); ++i) {
+        const auto found = held->find(i);
+        look(i, found == held->end() ? nullptr : &found->second);
+      }
+      XSP_CHECK_OK(submit(held->size()));
       told(view_);
       if (view_.is_over()) break;
     }
@@ -159,6 +171,7 @@ class Loop {
   executors::Session& session_;
   std::vector<Known> tasks_;
   View view_;
+  double answered_at_ = 0;  // when the engine last did; 0: it never did
 };
 
 }  // namespace

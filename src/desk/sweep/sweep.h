@@ -29,6 +29,7 @@ struct TaskView {
 struct View {
   std::vector<TaskView> tasks;  // by index
   double used_s = 0;            // by all attempts
+  std::string silence;          // the engine's error, if it did not answer; empty: it did
   size_t count(State state) const;
   bool is_over() const;  // no task waits, runs or is pending
 };
@@ -39,7 +40,8 @@ View view_of(const Folder& folder, const Plan& plan);
 
 // Runs it. `told` is called after each look at the engine. A task that failed, or whose machine was
 // lost, is tried again as often as the plan says; one that was refused, took too long, or failed
-// twice in the same way is not. Ends when all tasks are settled, or after `stop`; then tasks may
+// twice in the same way is not. An engine that answered once, and does not any more, is asked again
+// for five minutes. Ends when all tasks are settled, or after `stop`; then tasks may
 // still be in the engine's queue.
 Result<View> run_sweep(const Folder& folder, const Plan& plan, executors::Session& session,
                        const std::atomic<int>& stop, const std::function<void(const View&)>& told);

@@ -1,0 +1,89 @@
+#include "desk/sweep/sweep.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace xsp::sweep {
+namespace {
+
+namespace fs = std::filesystem;
+
+// An engine whose polls fail as `answers` says, and which then has every unit waiting.
+class Engine : public executors::Session {
+ public:
+  explicit Engine(std::vector<bool> answers) : answers_(std::move(answers)) {}
+  Status submit(const std::vector<size_t>& indexes) override {
+    submitted += indexes.size();
+    return Ok{};
+  }
+  Result<std::map<size_t, executors::Held>> poll(std::chrono::milliseconds) override {
+    const bool answers = polls_ >= answers_.size() || answers_[polls_];
+    ++polls_;
+    if (!answers) return failed("squeue: Socket timed out on send/recv operation");
+    std::map<size_t, executors::Held> held;
+    for (size_t i = 0; i < submitted; ++i) held[i] = {};
+    return held;
+  }
+  Status cancel() override { return Ok{}; }
+
+  size_t submitted = 0;
+
+ private:
+  std::vector<bool> answers_;
+  size_t polls_ = 0;
+};
+
+class SweepLoopTest : public testing::Test {
+ protected:
+  SweepLoopTest() {
+    std::string name = (fs::temp_directory_path() / "xsp-sweep-test-XXXXXX").string();
+    place = ::mkdtemp(name.data());
+    plan.tasks.resize(2);
+    plan.tasks[0].name = "one";
+    plan.tasks[1].name = "two";
+  }
+  ~SweepLoopTest() override { fs::remove_all(place); }
+
+  // Runs until the loop was told `looks` times. Returns what the engine was said to have answered.
+  Result<View> run(Engine* engine, size_t looks) {
+    return run_sweep(Folder(place), plan, *engine, stop, [&, looks](const View& view) {
+      silences.push_back(view.silence);
+      if (silences.size() == looks) stop = 1;
+    });
+  }
+
+  fs::path place;
+  Plan plan;
+  std::atomic<int> stop{0};
+  std::vector<std::string> silences;
+};
+
+TEST_F(SweepLoopTest, AnEngineThatDoesNotAnswerForAWhileIsAskedAgain) {
+  Engine engine({true, false, false, true});
+  const auto view = run(&engine, 4);
+  ASSERT_TRUE(view.ok()) << view.error().text;
+  ASSERT_EQ(silences.size(), 4u);
+  EXPECT_EQ(silences[0], "");
+  EXPECT_NE(silences[1].find("timed out"), std::string::npos) << silences[1];
+  EXPECT_EQ(silences[2], silences[1]);
+  EXPECT_EQ(silences[3], "");
+  EXPECT_EQ(engine.submitted, 2u);  // each unit once
+  EXPECT_EQ(view->count(State::kWaiting), 2u);
+}
+
+TEST_F(SweepLoopTest, AnEngineThatNeverAnsweredIsAnError) {
+  Engine engine({false});
+  const auto view = run(&engine, 1);
+  ASSERT_FALSE(view.ok());
+  EXPECT_NE(view.error().text.find("timed out"), std::string::npos);
+  EXPECT_TRUE(silences.empty());
+}
+
+}  // namespace
+}  // namespace xsp::sweep

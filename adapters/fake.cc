@@ -197,10 +197,10 @@ void make_infos(xsp_model* model) {
   static constexpr const char* kTokensSymbols[] = {"batch", "sequence"};
   model->x_dimensions[0] = -1;
   model->x_dimensions[1] = model->description.width;
-  model->input_infos[0] = {sizeof(xsp_tensor_info), "x",     XSP_FLOAT32, 2,
-                           model->x_dimensions,     kSymbols};
-  model->input_infos[1] = {sizeof(xsp_tensor_info), "tokens",      XSP_INT64, 2,
-                           kTokensDimensions,       kTokensSymbols};
+  model->input_infos[0] = {
+      sizeof(xsp_tensor_info), "x", XSP_FLOAT32, 2, model->x_dimensions, kSymbols, 0};
+  model->input_infos[1] = {sizeof(xsp_tensor_info), "tokens",       XSP_INT64, 2,
+                           kTokensDimensions,       kTokensSymbols, 0};
   model->output_info = model->input_infos[0];
   model->output_info.name = "y";
 }

@@ -63,7 +63,8 @@ xsp_tensor_info info_of(const Signature& signature) {
           signature.dtype,
           static_cast<uint32_t>(signature.dimensions.size()),
           signature.dimensions.data(),
-          signature.symbol_pointers.data()};
+          signature.symbol_pointers.data(),
+          0};
 }
 
 }  // namespace

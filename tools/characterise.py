@@ -13,7 +13,7 @@ long each part took, and why a part failed. On a machine of several equal GPUs, 
 at once, each with a GPU and an equal share of the processors of its own.
 
 A model whose batch is fixed, such as a network on one graph, needs --batches own. --profile adds options to
-each xsp profile: a recommender whose smallest table has three rows needs --profile="--input sparse==1".
+each xsp profile.
 
 The knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second. It is
 the role `knee` of the analysis model_information (XSP, section 3) unless larger sizes gain again.

@@ -59,9 +59,21 @@ std::string parse_line(std::string_view line, Signature* signature) {
   const std::string_view type = next_word(&line);
   port.dtype = dtype_of(type);
   if (port.dtype == 0) return "'" + std::string(type) + "' is no element type";
-  const std::string why = parse_shape(next_word(&line), &port);
-  if (!why.empty()) return why;
-  if (!next_word(&line).empty()) return "more than a name, a type and a shape";
+  std::string_view word = next_word(&line);
+  if (!word.starts_with('<')) {
+    const std::string why = parse_shape(word, &port);
+    if (!why.empty()) return why;
+    word = next_word(&line);
+  }
+  if (word.starts_with('<')) {
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data() + 1, end, port.below);
+    if (error != std::errc() || stop != end || port.below == 0) {
+      return "'" + std::string(word) + "' is no limit";
+    }
+    word = next_word(&line);
+  }
+  if (!word.empty()) return "more than a name, a type, a shape and a limit";
   (kind == "input" ? signature->inputs : signature->outputs).push_back(std::move(port));
   return "";
 }
@@ -90,7 +102,7 @@ void Infos::set(const std::vector<Port>& ports) {
     const Port& port = ports[i];
     infos_.push_back({sizeof(xsp_tensor_info), port.name.c_str(), port.dtype,
                       static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
-                      symbols_[i].data()});
+                      symbols_[i].data(), port.below});
   }
 }
 

@@ -4,7 +4,8 @@
 //   input<TAB>NAME<TAB>float32<TAB>batch,3,224,224
 //
 // A word in the shape names a dimension that may vary. Any white space may replace a tab, and a
-// semicolon may replace a new line; a scalar has no shape.
+// semicolon may replace a new line; a scalar has no shape. A last word "<1000" says that an input's
+// integers must be below 1000, as those that choose rows of a table are.
 //
 // The file describes its inputs in a line of text each, because TorchScript knows neither shapes
 // nor types. Refused: JSON, for which the adapter would need a parser that no PyTorch ships.
@@ -25,6 +26,7 @@ struct Port {
   uint32_t dtype = 0;  // xsp_dtype
   std::vector<int64_t> dimensions;
   std::vector<std::string> symbols;  // "" for a fixed dimension
+  uint64_t below = 0;                // integers must be below this; 0: not known
 };
 
 struct Signature {

@@ -21,6 +21,19 @@ TEST(Signature, LinesAreInputsAndOutputs) {
   EXPECT_EQ(signature.outputs[0].dtype, static_cast<uint32_t>(XSP_BFLOAT16));
 }
 
+TEST(Signature, IntegersMayHaveALimit) {
+  Signature signature;
+  EXPECT_EQ(parse_signature("input rows int64 batch,26 <3; input n int32 <7", &signature), "");
+  ASSERT_EQ(signature.inputs.size(), 2u);
+  EXPECT_EQ(signature.inputs[0].below, 3u);
+  EXPECT_EQ(signature.inputs[0].dimensions.size(), 2u);
+  EXPECT_EQ(signature.inputs[1].below, 7u);
+  EXPECT_TRUE(signature.inputs[1].dimensions.empty());
+  Infos infos;
+  infos.set(signature.inputs);
+  EXPECT_EQ(infos.data()[0].below, 3u);
+}
+
 TEST(Signature, SpacesAndSemicolonsDo) {
   Signature signature;
   EXPECT_EQ(parse_signature(" input x float32 2,3 ; input y uint8 1", &signature), "");
@@ -32,7 +45,8 @@ TEST(Signature, SaysWhatIsWrong) {
   Signature signature;
   for (const char* text :
        {"inptu x float32 1", "input x float33 1", "input x float32 1,-2", "input x float32 1,,2",
-        "input x float32 1 2", "input x", "input x float32 99999999999999999999",
+        "input x float32 1 2", "input x", "input x int64 1 <", "input x int64 1 <0",
+        "input x int64 1 <-2", "input x int64 1 <2 3", "input x float32 99999999999999999999",
         "input x float32 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}) {
     EXPECT_NE(parse_signature(text, &signature), "") << text;
   }

@@ -23,6 +23,7 @@ struct Port {
   uint32_t dtype = 0;                // xsp_dtype
   std::vector<int64_t> dimensions;   // -1: dynamic
   std::vector<std::string> symbols;  // names of the dynamic dimensions; empty: they have none
+  uint64_t below = 0;                // integers must be below this; 0: not known
 };
 
 // Ports, and the C structs that describe them. They cannot be copied, because the structs point
@@ -42,7 +43,7 @@ class Ports {
       for (const std::string& symbol : port.symbols) symbols_[i].push_back(symbol.c_str());
       infos_.push_back({sizeof(xsp_tensor_info), port.name.c_str(), port.dtype,
                         static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
-                        port.symbols.empty() ? nullptr : symbols_[i].data()});
+                        port.symbols.empty() ? nullptr : symbols_[i].data(), port.below});
     }
   }
   size_t size() const { return ports_.size(); }

@@ -73,6 +73,7 @@ typedef struct xsp_tensor_info {
   uint32_t rank;              /* <= XSP_RANK_MAX */
   const int64_t* dimensions;  /* `rank` entries; -1: dynamic */
   const char* const* symbols; /* `rank` entries: names of dynamic dimensions; "" or NULL: none */
+  uint64_t below;             /* integers must be below this; 0: not known */
 } xsp_tensor_info;
 
 /* A tensor's values, row-major and contiguous, in host memory. */

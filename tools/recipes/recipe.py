@@ -18,15 +18,16 @@ def need(package):
         raise Failure(f"{package}: not installed ({error}): pip install {package.split('.')[0]}") from error
 
 
-def line_of(kind, name, dtype, shape):
-    """Returns a line of the signature."""
-    return "\t".join([kind, name, dtype, ",".join(map(str, shape))])
+def line_of(kind, name, dtype, shape, below=None):
+    """Returns a line of the signature; integers are `below` that, if it is given."""
+    return "\t".join([kind, name, dtype, ",".join(map(str, shape)), *([f"<{below}"] if below else [])])
 
 
 class Input:
     """An input's description; `values` makes an example of it."""
 
-    def __init__(self, name, dtype, shape, high=2):
+    def __init__(self, name, dtype, shape, high=None):
+        """Integers are below `high`; without it, they are ones."""
         self.name, self.dtype, self.shape, self.high = name, dtype, shape, high
 
     def values(self, batch, device, lengths=None):
@@ -37,10 +38,10 @@ class Input:
         dtype = getattr(torch, self.dtype)
         if dtype.is_floating_point:
             return torch.rand(shape, device=device).to(dtype)
-        return torch.randint(1, self.high, shape, dtype=dtype, device=device)
+        return torch.randint(1, self.high or 2, shape, dtype=dtype, device=device)
 
     def line(self):
-        return line_of("input", self.name, self.dtype, self.shape)
+        return line_of("input", self.name, self.dtype, self.shape, self.high)
 
 
 class Recipe:

@@ -285,7 +285,8 @@ class InputMaker {
       tensor.name = spec.name;
       tensor.dtype = spec.dtype;
       if (!given_[i]) tensor.dimensions = dimensions_.resolve(spec, &inputs.notes);
-      if (tensor.values.empty()) XSP_CHECK_OK(make_values(values_[i], &tensor, &inputs.notes));
+      if (tensor.values.empty())
+        XSP_CHECK_OK(make_values(values_[i], specs_[i].below, &tensor, &inputs.notes));
     }
     if (!dimensions_.batch_is_dynamic()) XSP_CHECK_OK(check_fixed_batch(inputs));
     inputs.batch = dimensions_.batch();
@@ -343,7 +344,7 @@ class InputMaker {
   }
 
   // `value` is the user's value; empty: values are made up.
-  Status make_values(const std::string& value, Tensor* tensor,
+  Status make_values(const std::string& value, uint64_t below, Tensor* tensor,
                      std::vector<std::string>* notes) const {
     const auto bytes = tensor_bytes(tensor->dtype, tensor->dimensions);
     if (!bytes.has_value()) {
@@ -359,8 +360,8 @@ class InputMaker {
       tensor->is_given = true;
       return Ok{};
     }
-    tensor->values =
-        fill_values(tensor->name, tensor->dtype, tensor->dimensions, options_.seed, &tensor->data);
+    tensor->values = fill_values(tensor->name, tensor->dtype, tensor->dimensions, below,
+                                 options_.seed, &tensor->data);
     if (is_lone_integer(tensor->dtype, tensor->dimensions)) {
       notes->push_back(made_up_note(tensor->name) + ", and may steer loops " + "and shapes: " +
                        tensor->values + ": --input " + tensor->name + "==VALUE chooses another");
@@ -415,11 +416,14 @@ std::vector<TensorSpec> specs_of(const xsp_tensor_info* infos, size_t count) {
   std::vector<TensorSpec> result;
   for (size_t i = 0; i < count; ++i) {
     const xsp_tensor_info* info = xsp_tensor_info_at(infos, i);
-    TensorSpec spec{info->name, info->dtype, {}, {}};
+    TensorSpec spec{info->name, info->dtype, {}, {}, 0};
     for (uint32_t d = 0; d < info->rank; ++d) {
       spec.dimensions.push_back(info->dimensions[d]);
       const char* symbol = info->symbols == nullptr ? nullptr : info->symbols[d];
       spec.symbols.emplace_back(symbol == nullptr ? "" : symbol);
+    }
+    if (info->struct_size >= offsetof(xsp_tensor_info, below) + sizeof info->below) {
+      spec.below = info->below;
     }
     result.push_back(std::move(spec));
   }

@@ -17,8 +17,9 @@
 // Values that the user did not give depend only on the seed and the input's name. Floating point:
 // uniform in (-1, -2^-10] and [2^-10, 1), so that there is no zero and no denormal in any type.
 // Masks: 1. Position ids: 0, 1, 2, ... along the last dimension. Segment ids: 0. Sample rates:
-// 16000. Bytes: 0 to 255. Other integers, such as token ids: 0 to 99. A single integer may control
-// loops and shapes, so a note says that it is made up.
+// 16000. Bytes: 0 to 255. Other integers, such as token ids: 0 to 99, or less if the model says
+// that its integers must be. A single integer may control loops and shapes, so a note says that it
+// is made up.
 #ifndef XSP_PROCESS_WORKER_INPUTS_H_
 #define XSP_PROCESS_WORKER_INPUTS_H_
 
@@ -38,6 +39,7 @@ struct TensorSpec {
   uint32_t dtype = 0;
   std::vector<int64_t> dimensions;   // -1: dynamic
   std::vector<std::string> symbols;  // one per dimension; empty or "?": a separate unknown
+  uint64_t below = 0;                // integers must be below this; 0: not known
 };
 
 struct Tensor {

@@ -225,6 +225,33 @@ TEST(WorkerInputs, SaysHowValuesWereDrawn) {
   EXPECT_NE(made->notes[0].find("--input n==VALUE"), std::string::npos) << made->notes[0];
 }
 
+// The rows of a small table, of a table larger than any integer that is made up, and bytes.
+TEST(WorkerInputs, IntegersAreBelowTheLimitThatTheModelStates) {
+  const int64_t dimensions[] = {1000};
+  const xsp_tensor_info infos[] = {
+      {sizeof(xsp_tensor_info), "few", XSP_INT64, 1, dimensions, nullptr, 3},
+      {sizeof(xsp_tensor_info), "many", XSP_INT32, 1, dimensions, nullptr, 50000},
+      {sizeof(xsp_tensor_info), "pixels", XSP_UINT8, 1, dimensions, nullptr, 16}};
+  const auto made = make_inputs(specs_of(infos, 3), {}, {});
+  ASSERT_TRUE(made.ok()) << made.error().text;
+  const auto most = [&](auto element, size_t i) {
+    const auto all = elements<decltype(element)>(made->tensors[i]);
+    return static_cast<int64_t>(*std::max_element(all.begin(), all.end()));
+  };
+  EXPECT_EQ(most(int64_t{}, 0), 2);
+  EXPECT_EQ(most(int32_t{}, 1), 99);
+  EXPECT_EQ(most(uint8_t{}, 2), 15);
+  EXPECT_EQ(made->tensors[0].values, "random, 0 to 2, seed 1");
+}
+
+// An adapter that was built before the limit has shorter descriptions.
+TEST(WorkerInputs, AnOlderAdapterStatesNoLimit) {
+  const int64_t dimensions[] = {4};
+  xsp_tensor_info info = {sizeof(xsp_tensor_info), "x", XSP_INT64, 1, dimensions, nullptr, 3};
+  info.struct_size = offsetof(xsp_tensor_info, below);
+  EXPECT_EQ(specs_of(&info, 1)[0].below, 0u);
+}
+
 TEST(WorkerInputs, ValuesAreValidAndRepeatable) {
   const std::vector<TensorSpec> specs = {{"x", XSP_FLOAT32, {1000}, {""}},
                                          {"h", XSP_FLOAT16, {1000}, {""}},

@@ -13,8 +13,8 @@
 namespace xsp::process {
 namespace {
 
-constexpr uint64_t kIdsMax = 100;
-constexpr uint64_t kSampleRate = 16000;  // of speech
+constexpr uint64_t kUsualIntegers = 100, kBytes = 256;  // integers are drawn below these
+constexpr uint64_t kSampleRate = 16000;                 // of speech
 
 // SplitMix64: every seed gives a good stream.
 class Random {
@@ -91,8 +91,8 @@ void fill_integers(Role role, uint64_t last_dimension, Random* random, uint64_t 
   });
 }
 
-void fill_by_role(Role role, uint32_t dtype, const std::vector<int64_t>& dimensions, Random random,
-                  std::vector<std::byte>* data) {
+void fill_by_role(Role role, uint32_t dtype, const std::vector<int64_t>& dimensions, uint64_t count,
+                  Random random, std::vector<std::byte>* data) {
   const bool is_mask = role == Role::kMask;
   const auto real = [&](size_t) { return is_mask ? 1.0f : random.real(); };
   const uint64_t last =
@@ -109,18 +109,18 @@ void fill_by_role(Role role, uint32_t dtype, const std::vector<int64_t>& dimensi
     case XSP_BOOL:
       return fill<uint8_t>(data, [&](size_t) { return is_mask ? 1u : random.next() & 1; });
     case XSP_UINT8:
-      return fill_integers<uint8_t>(role, last, &random, 256, data);
+      return fill_integers<uint8_t>(role, last, &random, count, data);
     case XSP_INT8:
-      return fill_integers<int8_t>(role, last, &random, kIdsMax, data);
+      return fill_integers<int8_t>(role, last, &random, count, data);
     case XSP_UINT16:
     case XSP_INT16:
-      return fill_integers<uint16_t>(role, last, &random, kIdsMax, data);
+      return fill_integers<uint16_t>(role, last, &random, count, data);
     case XSP_UINT32:
     case XSP_INT32:
-      return fill_integers<uint32_t>(role, last, &random, kIdsMax, data);
+      return fill_integers<uint32_t>(role, last, &random, count, data);
     case XSP_UINT64:
     case XSP_INT64:
-      return fill_integers<uint64_t>(role, last, &random, kIdsMax, data);
+      return fill_integers<uint64_t>(role, last, &random, count, data);
     default:
       return;
   }
@@ -277,10 +277,12 @@ bool is_lone_integer(uint32_t dtype, const std::vector<int64_t>& dimensions) {
 }
 
 std::string fill_values(const std::string& name, uint32_t dtype,
-                        const std::vector<int64_t>& dimensions, uint64_t seed,
+                        const std::vector<int64_t>& dimensions, uint64_t below, uint64_t seed,
                         std::vector<std::byte>* data) {
   const Role role = role_of(name, dtype);
-  fill_by_role(role, dtype, dimensions, Random(name, seed), data);
+  const uint64_t usual = dtype == XSP_UINT8 ? kBytes : kUsualIntegers;
+  const uint64_t count = below == 0 ? usual : std::min(below, usual);
+  fill_by_role(role, dtype, dimensions, count, Random(name, seed), data);
   const std::string by_chance = ", seed " + std::to_string(seed);
   if (role == Role::kMask) return "1, as in a mask";
   if (is_real(dtype)) return "random in (-1, 1)" + by_chance;
@@ -288,7 +290,7 @@ std::string fill_values(const std::string& name, uint32_t dtype,
   if (role == Role::kPosition) return "0, 1, 2, ... as positions";
   if (role == Role::kSegment) return "0, as of one segment";
   if (role == Role::kRate) return std::to_string(kSampleRate) + ", as a sample rate";
-  const std::string range = dtype == XSP_UINT8 ? "random, 0 to 255" : "random, 0 to 99";
+  const std::string range = "random, 0 to " + std::to_string(count - 1);
   const bool is_alone = is_lone_integer(dtype, dimensions);
   return (is_alone ? integer_text(dtype, *data) + ", " : "") + range + by_chance;
 }

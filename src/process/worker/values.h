@@ -10,9 +10,10 @@
 namespace xsp::process {
 
 // Fills `data`, which has the size that the type and the dimensions require. Returns a text for
-// people that says how the values were drawn: "random, 0 to 99, seed 1".
+// people that says how the values were drawn: "random, 0 to 99, seed 1". Integers are `below` that
+// limit; 0: there is none.
 std::string fill_values(const std::string& name, uint32_t dtype,
-                        const std::vector<int64_t>& dimensions, uint64_t seed,
+                        const std::vector<int64_t>& dimensions, uint64_t below, uint64_t seed,
                         std::vector<std::byte>* data);
 // Sets every element to the number in the text. Returns why that is impossible; empty: it is done.
 std::string fill_constant(const std::string& text, uint32_t dtype, std::vector<std::byte>* data);

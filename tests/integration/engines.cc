@@ -39,7 +39,7 @@ void write_file(const fs::path& path, const std::string& text, fs::perms perms =
 bool shell(const std::string& command) { return std::system(command.c_str()) == 0; }
 
 bool wait_until(const std::function<bool()>& is_true) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 600; ++i) {
     if (is_true()) return true;
     std::this_thread::sleep_for(milliseconds(100));
   }

@@ -105,7 +105,7 @@ line AS (
   WHERE device_ns IS NOT NULL
   UNION ALL
   SELECT 20.6, 'how long', 'span', span_ns, 'ns', NULL, CASE WHEN headline IS NOT NULL AND step_ns IS NULL THEN headline
-    ELSE 'from the first launch to the last end' END FROM device
+    ELSE 'from the first launch to the last end, while kernels are recorded' END FROM device
   WHERE span_ns IS NOT NULL
   UNION ALL
   SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL, NULL FROM model

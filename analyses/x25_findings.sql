@@ -16,7 +16,7 @@
 -- @param rule text - The only rule to ask; by default all rules.
 -- @view table caption=batch columns=rank,finding,gain_pct,gain_ns,advice,evidence bar=gain_pct top=20
 -- @column batch count Inputs per inference.
--- @column rank count Rank by gain, from 1.
+-- @column rank count Rank by gain, from 1; the bound of a general rule, which is seldom reached, counts as 80 % of it.
 -- @column finding text The finding, with its numbers.
 -- @column level text The level of the finding; empty: the measurement itself.
 -- @column gain_pct pct Upper bound of the gain as a share of the inference or step; empty: no bound is known.

@@ -127,7 +127,11 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
     WHEN 'runtime' THEN 'the runtime is busy between layers'
     ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run whose bound is not known')
               WHEN is_gpu THEN 'it is not known what the GPU does: its kernels were not recorded'
-              ELSE 'it is not known what is done: its layers were not recorded' END END, '.') END AS finding,
+              ELSE 'it is not known what is done: its layers were not recorded' END END, '.',
+  -- The largest part may be smaller than all the time without kernels.
+  CASE WHEN is_gpu AND ends_with(h.what, 'bound') AND idle_pct > h.share_pct
+    THEN concat(printf(' No kernel runs for %.0f %% of ', idle_pct), m.unit, '.') END) END AS finding,
   worker AS work, w.what AS work_bound, pct(w.share_pct, work_pct) AS work_bound_pct, t.*
 FROM model m CROSS JOIN bad CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true
+  CROSS JOIN (SELECT host_pct + launch_pct + device_pct + copy_pct AS idle_pct FROM total)
   CROSS JOIN (SELECT CASE WHEN is_gpu THEN 'kernels' ELSE 'layers' END AS worker FROM model)

@@ -13,7 +13,7 @@ shown AS (
 SELECT CASE WHEN is_on_device() THEN concat('The device is idle for ', step_share(ns),
       ' while memory is allocated or released')
     ELSE concat('Making fresh pages of memory (page faults) takes ', step_share(ns)) END
-    || concat(coalesce(', mostly ' || blame_text(culprit, layer, place), ''),
+    || concat(mostly_text(culprit_ns, ns, culprit, layer, place),
       CASE WHEN after_ns >= 0.01 * ns THEN concat('; the host, which has to wait for the device meanwhile, is then ',
         'not ahead of it, and what it does shows for ', time_text(after_ns)) ELSE '' END, '.') AS finding,
   'api' AS level, ns + after_ns AS gain_ns,

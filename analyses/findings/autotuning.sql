@@ -2,7 +2,7 @@
 -- @rule A steady step tries algorithms out.
 -- @needs watched
 SELECT concat('Choosing algorithms for convolutions takes ', step_share(ns), ', although the first steps are ',
-    'over', coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    'over', mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'layer' AS level, ns AS gain_ns,
   concat('Keep the shapes of the inputs the same (pad them to a few sizes), or do not let the framework try ',
     'algorithms out (torch.backends.cudnn.benchmark = False).') AS advice,

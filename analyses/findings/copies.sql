@@ -1,7 +1,7 @@
 -- @title Copies
 -- @rule The device runs no kernel while data are copied.
 SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' while it runs no kernel',
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,
   concat('Copy ahead of the ', unit_name(), ' on a stream of its own, so that kernels run meanwhile; ',
     'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') AS advice,

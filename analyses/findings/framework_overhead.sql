@@ -2,7 +2,7 @@
 -- @rule The program uses no device, and the framework takes the processor between the work of its operators.
 -- @needs watched
 SELECT concat('The framework takes ', step_share(ns), ' between the work of its operators',
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'layer' AS level, ns AS gain_ns,
   concat('Let each operator do more: larger batches, fused or compiled operators, fewer ',
     'views and copies of small tensors.') AS advice,

@@ -2,7 +2,7 @@
 -- @rule The step stops while the interpreter collects garbage.
 -- @needs watched
 SELECT concat('Collecting garbage takes ', step_share(ns),
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'application' AS level, ns AS gain_ns,
   concat('Freeze what lives on (gc.freeze), make fewer objects that refer to one another ',
     'in a circle, or collect by hand between steps, where it disturbs least.') AS advice,

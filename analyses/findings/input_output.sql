@@ -2,7 +2,7 @@
 -- @rule The step waits for files, pipes or the network.
 -- @needs watched
 SELECT concat('Reading or writing takes ', step_share(ns),
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), rest_text(rest_of_lines(['input/output'])),
+    mostly_text(culprit_ns, ns, culprit, layer, place), rest_text(rest_of_lines(['input/output'])),
     '.') AS finding,
   'application' AS level, ns + rest_of_lines(['input/output']) AS gain_ns,
   concat('Take ', coalesce(blame_text(culprit, layer, place), 'it'),

@@ -2,7 +2,7 @@
 -- @rule The step waits for its next batch.
 -- @needs watched
 SELECT concat('Waiting for data takes ', step_share(ns),
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'application' AS level,
   ns - coalesce((SELECT least(ns, share * step_ns) FROM finding_lock, finding_step), 0) AS gain_ns,
   concat('Prepare batches ahead, in more worker processes or on threads of their own; do ',

@@ -10,7 +10,7 @@ launching AS (
   SELECT * REPLACE (CASE WHEN around_ns < ns THEN around_ns ELSE 0 END AS around_ns)
   FROM blamed(['launch', 'framework'], NULL), around)
 SELECT concat('The device is idle for ', step_share(ns), ' while the host launches its next operation',
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''),
+    mostly_text(culprit_ns, ns, culprit, layer, place),
     CASE WHEN around_ns >= 0.01 * ns THEN concat('; Python between these operators takes ',
       time_text(around_ns)) ELSE '' END, '.') AS finding,
   'kernel' AS level, ns + around_ns AS gain_ns,

@@ -2,7 +2,7 @@
 -- @rule The thread that carries the step waits for another thread or process.
 -- @needs watched
 SELECT concat('Waiting for another thread or process takes ', step_share(ns),
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.',
+    mostly_text(culprit_ns, ns, culprit, layer, place), '.',
     ' Meanwhile, the other threads, of which one may hold what it waits for, are mostly in ' || (
       SELECT max_by(work, ns) FROM finding_meanwhile WHERE works AND work IS NOT NULL) || '.') AS finding,
   'application' AS level, ns AS gain_ns,

@@ -3,7 +3,7 @@
 -- @needs watched
 SELECT concat('Copies between the device and pageable memory, of ', printf('%.3g MB', bytes / 1e6),
     ' each, take ', step_share(ns),
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), '.') AS finding,
+    mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns AS gain_ns,
   concat('Keep the data in pinned memory (pin_memory of the loader or of the tensor), and ',
     'copy with non_blocking=True: the host goes on, and kernels run beside the copy.') AS advice,

@@ -179,6 +179,10 @@ CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), (SELECT of_
 CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
   CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
   CASE WHEN place IS NOT NULL THEN concat(' (', place, ')') END), '');
+-- Returns text like ", mostly aten::sort", or ", 38 % of it in aten::sort" if that is less than half of it.
+CREATE OR REPLACE TEMP MACRO mostly_text(culprit_ns, ns, culprit, layer, place) AS coalesce(concat(
+  CASE WHEN 2 * culprit_ns >= ns THEN ', mostly ' ELSE printf(', %.0f %% of it in ', 100 * culprit_ns / ns) END
+  || blame_text(culprit, layer, place)), '');
 -- While the thread of a step waits, another thread of its process waits for a lock (locks), does something (works), or
 -- waits for work (neither). The table holds the time of these threads by place.
 CREATE OR REPLACE TEMP TABLE finding_meanwhile AS

@@ -2,7 +2,7 @@
 -- @rule A steady step compiles code.
 -- @needs watched
 SELECT concat('Compiling takes ', step_share(ns), ', although the first steps are over',
-    coalesce(', mostly ' || blame_text(culprit, layer, place), ''), rest_text(rest_of_lines(['compilation'])),
+    mostly_text(culprit_ns, ns, culprit, layer, place), rest_text(rest_of_lines(['compilation'])),
     '.') AS finding,
   'application' AS level, ns + rest_of_lines(['compilation']) AS gain_ns,
   concat('Keep the shapes of the inputs the same (pad them to a few sizes), or mark the ',

@@ -42,7 +42,7 @@ describe('the sentences of the overview', () => {
     expect(throughputInterval(row)).toMatch(/^within 3\D?636.* – 4\D?444/);
     expect(timeOf({ ...early, step_ns: null })).toBe(14e6);
     expect(deviceTimes(row)).toBe(
-      'on the device 970.0 us; from the first launch to the last end 14.00 ms',
+      'on the device 970.0 us; from the first launch to the last end, while kernels are recorded, 14.00 ms',
     );
     expect(deviceTimes({ latency_ns: 80e3 })).toBe('');
   });

@@ -29,15 +29,17 @@ export function throughputInterval(row: Row | undefined): string {
 }
 
 /**
- * Returns the device's times for the call: "on the device 21.8 ms; from the first launch to the last end
- * 3.79 s".
+ * Returns the device's times for the call: "on the device 21.8 ms; from the first launch to the last end,
+ * while kernels are recorded, 3.79 s".
  */
 export function deviceTimes(row: Row | undefined): string {
   if (number(row?.['device_ns']) === null) return '';
   const span = number(row?.['span_ns']);
   return (
     `on the device ${format('ns', row?.['device_ns'])}` +
-    (span === null ? '' : `; from the first launch to the last end ${format('ns', span)}`)
+    (span === null
+      ? ''
+      : `; from the first launch to the last end, while kernels are recorded, ${format('ns', span)}`)
   );
 }
 

@@ -40,7 +40,13 @@ class Loop {
     for (auto patience = std::chrono::milliseconds(0); stop == 0; patience = kPatience) {
       const auto held = session_.poll(patience);
       if (!held.ok()) {
-        if (now_s() - answered_at_ > kEnginePatience_s) return held.error();
+        if (answered_at_ == 0) return held.error();
+        if (now_s() - answered_at_ > kEnginePatience_s) {
+          return Error{held.error().code,
+                       "the engine has not answered for five minutes: " + held.error().text +
+                           ": when it does, go on with xsp sweep resume " +
+                           folder_.path().string()};
+        }
         view_.silence = held.error().text;
         told(view_);
         std::this_thread::sleep_for(kPatience);

@@ -44,19 +44,16 @@ std::map<std::string, int> kinds_in(const Reader& reader) {
 
 // The recording counts steps from the first one on, so each test runs in a process of its own.
 template <typename Body>
-void in_child(Body body) {
-  const pid_t child = fork();
-  if (child == 0) {
+void in_own_process(Body body) {
+  const auto test = [&body] {
     body();
-    _exit(testing::Test::HasFailure() ? 1 : 0);
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+    return testing::Test::HasFailure() ? 1 : 0;
+  };
+  EXPECT_EQ(in_child(test), 0);
 }
 
 TEST(Steps, AModelsCallsAreStepsWhateverTheLevels) {
-  in_child([] {
+  in_own_process([] {
     Scratch scratch;
     ASSERT_EQ(start(scratch.path(), 0, 0, XSP_LEVEL_BIT(XSP_LEVEL_KERNEL)), 0);
     for (int i = 0; i < 5; ++i) {
@@ -78,7 +75,7 @@ TEST(Steps, AModelsCallsAreStepsWhateverTheLevels) {
 }
 
 TEST(Steps, TheStrongestKindCounts) {
-  in_child([] {
+  in_own_process([] {
     Scratch scratch;
     ASSERT_EQ(start(scratch.path()), 0);
     for (int i = 0; i < 4; ++i) {
@@ -97,7 +94,7 @@ TEST(Steps, TheStrongestKindCounts) {
 }
 
 TEST(Steps, AnotherThreadsAreNotCounted) {
-  in_child([] {
+  in_own_process([] {
     Scratch scratch;
     ASSERT_EQ(start(scratch.path()), 0);
     xsp_step();
@@ -110,7 +107,7 @@ TEST(Steps, AnotherThreadsAreNotCounted) {
 }
 
 TEST(Steps, WithoutARecordingTheyAreNothing) {
-  in_child([] {
+  in_own_process([] {
     xsp_step();
     xsp_step_begin(XSP_STEP_MODEL);
     xsp_step_end(XSP_STEP_MODEL);
@@ -165,7 +162,7 @@ constexpr Watcher kWatcher = {count_pass, note_step, levels_of_child,
                               [](int) {}, [] {},     XSP_LEVELS_ALL};
 
 TEST(Watcher, SwitchesBetweenTwoSteps) {
-  in_child([] {
+  in_own_process([] {
     Scratch scratch;
     xsp_set_watcher(&kWatcher);
     ASSERT_EQ(start(scratch.path()), 0);
@@ -212,7 +209,7 @@ xsp_site inner_site = XSP_SITE(XSP_LEVEL_MODEL, "inner");
 // Levels are switched on before the third call: the first two are steps all the same, and nothing
 // else is.
 TEST(Watcher, OutermostSpansOfTheLevelModelAreSteps) {
-  in_child([] {
+  in_own_process([] {
     const Names names = watched([] {
       const uint32_t key = xsp_intern_key("size");
       xsp_switch_levels(0, 0);
@@ -243,7 +240,7 @@ TEST(Watcher, OutermostSpansOfTheLevelModelAreSteps) {
 }
 
 TEST(Watcher, SpansWithinAStepThatAFrameworkTellsOfAreNone) {
-  in_child([] {
+  in_own_process([] {
     const Names names = watched([] {
       for (int i = 0; i < 4; ++i) {
         xsp_step_begin(XSP_STEP_MODEL);
@@ -261,7 +258,7 @@ TEST(Watcher, SpansWithinAStepThatAFrameworkTellsOfAreNone) {
 
 // The call is left open within a span of the application, which ends.
 TEST(Watcher, ACallThatNeverEndsIsTheLastStepUntilTheNext) {
-  in_child([] {
+  in_own_process([] {
     const Names names = watched([] {
       static xsp_site request_site = XSP_SITE(XSP_LEVEL_APPLICATION, "request");
       for (int i = 0; i < 8; ++i) {
@@ -277,7 +274,7 @@ TEST(Watcher, ACallThatNeverEndsIsTheLastStepUntilTheNext) {
 }
 
 TEST(Watcher, WhereSomebodyWatchesAProgramStartsAndStopsNothing) {
-  in_child([] {
+  in_own_process([] {
     EXPECT_EQ(xsp_is_watched(), 0);
     const Names names = watched([] {
       EXPECT_EQ(xsp_is_watched(), 1);
@@ -313,7 +310,7 @@ TEST(Watcher, AChildOfForkIsAskedBeforeItsFirstSpan) {
   xsp_set_watcher(&kWatcher);
   ASSERT_EQ(start(scratch.path()), 0);
   static xsp_site site = XSP_SITE(XSP_LEVEL_LAYER, "layer");
-  in_child([] {
+  in_own_process([] {
     for (int i = 0; i < 3; ++i) {
       xsp_span span = xsp_begin(&site);
       xsp_end(&span);

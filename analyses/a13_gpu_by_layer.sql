@@ -44,11 +44,11 @@ site AS (
   GROUP BY l.site_id),
 named AS (SELECT name, gpu_ns FROM site JOIN site_names([(SELECT run_id FROM wanted)], 3) USING (site_id)),
 layer AS (
-  SELECT l.batch, l.ordinal, l.name, l.type, l.self_ns AS latency_ns, l.time_of, gpu_ns
+  SELECT l.batch, l.ordinal, l.name, l.type, l.self_ns AS latency_ns, l.time_of, gpu_ns,
+    CASE WHEN gpu_ns > l.self_ns THEN 0 ELSE l.self_ns - gpu_ns END AS non_gpu_ns
   FROM layers((SELECT batch FROM wanted)) l LEFT JOIN named USING (name))
-SELECT batch, ordinal AS index, name AS layer, type, latency_ns, time_of, gpu_ns,
-  greatest(0, latency_ns - gpu_ns) AS non_gpu_ns, pct(gpu_ns, greatest(latency_ns, gpu_ns)) AS gpu_pct,
-  pct(greatest(0, latency_ns - gpu_ns), greatest(latency_ns, gpu_ns)) AS non_gpu_pct,
+SELECT batch, ordinal AS index, name AS layer, type, latency_ns, time_of, gpu_ns, non_gpu_ns,
+  pct(gpu_ns, greatest(latency_ns, gpu_ns)) AS gpu_pct, pct(non_gpu_ns, greatest(latency_ns, gpu_ns)) AS non_gpu_pct,
   gpu_ns > latency_ns AS asynchronous
 FROM layer
 ORDER BY ordinal

@@ -337,6 +337,8 @@ CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
 -- The reasons why the numbers of a level at a batch size are doubtful. `kind` is unsettled; distorted: recording the
 -- level lengthened an inference, or a step, by more than half; disturbed: recording seems to shorten it, which is
 -- impossible, or other programs used much of the processors or of the GPU; combined: the level has no run of its own.
+-- The processes that record the levels differ among themselves by about as much as the interval that was wanted, so a
+-- smaller shortening says nothing.
 CREATE OR REPLACE TEMP TABLE level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
     unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt
@@ -355,7 +357,9 @@ CREATE OR REPLACE TEMP TABLE level_doubt AS
   SELECT batch, level, 'disturbed', concat('disturbed: recording the level ', level_name(level),
     printf(' seems to shorten an inference by %.1f %%, which cannot be', -pct(effect_ns, without_ns)))
   FROM recording_effect
-  WHERE effect_ns + half_ns < 0 AND (batch, level) IN (SELECT (batch, level) FROM recording_cost WHERE cost_ns < 0)
+  WHERE effect_ns + greatest(half_ns, without_ns * coalesce(
+      (SELECT try_cast(value AS DOUBLE) / 100 FROM evaluation WHERE key = 'limits.width_pct'), 0)) < 0
+    AND half_ns IS NOT NULL AND (batch, level) IN (SELECT (batch, level) FROM recording_cost WHERE cost_ns < 0)
   UNION ALL
   SELECT batch, level, 'disturbed',
     printf('disturbed: other programs used %.0f %% of the processors', try_cast(value AS DOUBLE))

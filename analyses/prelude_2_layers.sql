@@ -11,7 +11,8 @@ CREATE OR REPLACE TEMP MACRO bound_by(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN bytes = 0 THEN NULL WHEN intensity(flops, bytes) < intensity(peak_flops, peak_bytes) THEN 'memory'
        WHEN intensity(flops, bytes) >= intensity(peak_flops, peak_bytes) THEN 'compute' END;
 CREATE OR REPLACE TEMP MACRO roof(flops, bytes, peak_flops, peak_bytes) AS
-  CASE WHEN flops > 0 AND peak_flops IS NOT NULL THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
+  CASE WHEN flops > 0 AND bytes IS NOT NULL AND peak_flops IS NOT NULL
+       THEN least(peak_flops, intensity(flops, bytes) * peak_bytes) END;
 -- Returns a ceiling of a device, such as ('cpu', 'fp32', 'flops_per_s'). If the run had one thread, this is the ceiling
 -- of one thread, if known.
 CREATE OR REPLACE TEMP MACRO peak_of(wanted_device, what, unit, threads) AS coalesce(

@@ -192,7 +192,7 @@ line AS (
       FROM model LEFT JOIN device USING (batch))
     LEFT JOIN ceiling ON true WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
-  SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'read by the layers' FROM whole
+  SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'of all layers; shared ones count twice' FROM whole
   WHERE parameter_bytes > 0
   UNION ALL
   SELECT 71, 'memory', 'layer outputs', output_bytes, 'bytes', NULL, 'summed' FROM whole

@@ -39,7 +39,8 @@ size AS (
   WHERE run_id = chosen_run(6, CAST($batch AS INTEGER)) AND name = 'bytes'),
 copy AS (
   SELECT c.span_id, c.name, any_value(c.end_ns - c.start_ns) AS duration_ns,
-    coalesce(sum(greatest(0, least(c.end_ns, i.end_ns) - greatest(c.start_ns, i.start_ns))), 0) AS overlapped_ns
+    coalesce(sum(least(c.end_ns, i.end_ns) - greatest(c.start_ns, i.start_ns)) FILTER (i.iteration IS NOT NULL), 0)
+      AS overlapped_ns
   FROM inside c LEFT JOIN island i ON i.iteration = c.iteration AND i.start_ns < c.end_ns AND i.end_ns > c.start_ns
   WHERE NOT c.is_kernel GROUP BY c.span_id, c.name)
 SELECT any_value(batch) AS batch, name AS copy, count(*) / any_value(inferences) AS copies,

@@ -4,8 +4,9 @@
 -- @question Which limits each kernel most: arithmetic, the L2 cache or the memory?
 -- Kernels of the same name are combined. Each has an arithmetic intensity for every level of the memory: its flops
 -- divided by the bytes that cross that level. The pipe's ceiling, the L2 cache's and the memory's each allow a least
--- time. The longest of these times tells the limit. If only few of the L2 cache's bytes reach the memory, the cache is
--- effective.
+-- time. The longest of these times tells the limit, unless it is less than a tenth of the kernel's time: then none of
+-- the three holds the kernel back, but its start, or the waiting of its instructions for one another. If only few of
+-- the L2 cache's bytes reach the memory, the cache is effective.
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
@@ -27,7 +28,7 @@
 -- @column compute_pct pct Least time that the pipe allows / latency.
 -- @column l2_pct pct Least time that the L2 cache allows / latency; empty: its ceiling is not known.
 -- @column dram_pct pct Least time that the memory allows / latency.
--- @column bound text The limit with the longest least time: compute, l2 or memory; empty: no ceiling of the pipe.
+-- @column bound text compute, l2 or memory: the longest least time; latency: it is below 10 %; empty: not known.
 WITH total AS (
   SELECT batch, name, sum(latency_ns) AS latency_ns, sum(flops) AS flops, sum(dram_bytes) AS dram_bytes,
     sum(l2_bytes) AS l2_bytes, CASE WHEN count(*) FILTER (flops > 0 AND peak_flops IS NULL) = 0
@@ -42,7 +43,8 @@ SELECT batch, name, kernel_label(name) AS label, latency_ns, flops, dram_bytes, 
   pct(dram_bytes, l2_bytes) AS l2_to_dram_pct, 1e9 * flops / latency_ns AS arithmetic_flops_per_s,
   intensity(flops, dram_bytes) AS dram_flops_per_byte, intensity(flops, l2_bytes) AS l2_flops_per_byte,
   compute_pct, l2_pct, dram_pct,
-  CASE WHEN compute_pct IS NULL THEN NULL WHEN compute_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'compute'
+  CASE WHEN compute_pct IS NULL THEN NULL WHEN greatest(compute_pct, l2_pct, dram_pct) < 10 THEN 'latency'
+       WHEN compute_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'compute'
        WHEN dram_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'memory' ELSE 'l2' END AS bound
 FROM share
 ORDER BY latency_ns DESC, name

@@ -5,12 +5,12 @@
 -- Each rule is a file of analyses/findings, and computes a bound of its gain. The bound is the time that an inference,
 -- or a step of a program that was watched (see time_of_step), would save if the cause disappeared and nothing else
 -- changed. A remedy may make other parts faster, too, so the bound is told as "about" (docs/planted.md has measured
--- gains). Bounds overlap and must not be added up. Faster kernels gain nothing while the device waits for the host. A
--- bound on the time of an input (a larger batch) is marked as such. On a GPU whose kernels were
+-- gains). Bounds overlap and must not be added up. Faster kernels gain little while the device waits for the host, and
+-- the advice says so. A bound on the time of an input (a larger batch) is marked as such. On a GPU whose kernels were
 -- counted, the least time follows from the counters, or else from the layers' shapes. If the ceilings that apply lie
 -- between two (see layer_roofline), the share lies between two as well, and the bound uses the highest. Findings below
--- 1 % are left out. The list begins with the reasons to doubt the measurement. It ends with the rules that could not
--- be asked, and the reasons.
+-- 1 % are left out. The list begins with the reasons to doubt the measurement. It ends with the rules that could not be
+-- asked, and the reasons.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param rule text - The only rule to ask; by default all rules.
@@ -74,7 +74,10 @@ unasked AS (
 -- Rules that compare layers with the roof, and the rule that knows only a line, are left out if a rule that knows the
 -- cause already covers the same work.
 told AS (
-  SELECT * FROM found f
+  SELECT f.* REPLACE (CASE WHEN rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy',
+      'idle_tensor_cores', 'unaligned_sizes', 'double_precision', 'memory_chains')
+    THEN concat(advice, while_host_text()) ELSE advice END AS advice)
+  FROM found f
   WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy')
     AND EXISTS (
       FROM found o

@@ -40,6 +40,15 @@ CREATE OR REPLACE TEMP MACRO share_in_step(ns) AS ns / whole_ns() * (SELECT step
 CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
 CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 
+-- Returns what is to be known before kernels are made faster: whether the device mostly waits for the host.
+CREATE OR REPLACE TEMP MACRO while_host_text() AS (
+  SELECT CASE WHEN is_on_device() AND kernels_ns < 0.5 * step_ns
+    THEN printf(' First make the host faster: no kernel runs for %.0f %% of the %s.',
+      pct(step_ns - kernels_ns, step_ns), unit) ELSE '' END
+  FROM finding_step, (
+    SELECT coalesce(sum(time_ns), 0) AS kernels_ns FROM finding_step_cause
+    WHERE cause IN ('compute', 'memory', 'communication')));
+
 -- ---- The parts of its time -----------------------------------------------------------------------------------
 
 -- The kind of work of a kernel or an operator, by its name and its layer's name. NULL: another kind.
@@ -74,6 +83,14 @@ CREATE OR REPLACE TEMP TABLE finding_pageable AS
   WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND a.key = 'memory'
     AND a.value LIKE '%pageable%' AND a.value LIKE '%device%'
   GROUP BY l.name HAVING avg(c.value) >= 65536;
+-- The layers that read values from a device: they copy no more than a few bytes, and only to the host (aten::item).
+-- The host waits for such a copy, so it is a synchronisation, and copying ahead is no way out.
+CREATE OR REPLACE TEMP TABLE finding_read AS
+  SELECT l.name AS layer, any_value(l.type) AS type
+  FROM span s LEFT JOIN span_counter c ON c.run_id = s.run_id AND c.span_id = s.span_id AND c.name = 'bytes'
+    LEFT JOIN span l ON l.run_id = s.run_id AND l.span_id = s.layer_id
+  WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND s.type IN ('copy', 'memcpy')
+  GROUP BY l.name HAVING bool_and(s.name = 'memcpy DtoH') AND max(c.value) <= 1024;
 -- The exclusive time of the unit by cause, culprit and layer. For a profiled model on a CPU, it is the layers' own
 -- time. Doubtful levels are not used.
 CREATE OR REPLACE TEMP TABLE finding_time AS
@@ -82,13 +99,17 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
     FROM finding_step_cause c, finding_usable
     WHERE is_watched() OR (is_on_device() AND CASE WHEN is_busy THEN kernels_hold ELSE timeline_holds END)),
   part AS (
-    SELECT c.cause, c.culprit, c.layer, c.place, time_ns AS ns, calls, is_busy,
-      CASE WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
+    SELECT c.cause, CASE WHEN r.is_read THEN coalesce(r.type, c.culprit) ELSE c.culprit END AS culprit, c.layer,
+      c.place, time_ns AS ns, calls, is_busy,
+      CASE WHEN r.is_read THEN 'read'
+        WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
           AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
         WHEN c.layer IN (SELECT name FROM data_layer WHERE run_id = cause_run((SELECT batch FROM finding_batch)))
           THEN NULL
         ELSE work_kind(c.culprit, c.layer) END AS kind
     FROM cause c
+      LEFT JOIN (SELECT *, true AS is_read FROM finding_read) r
+        ON r.layer IS NOT DISTINCT FROM c.layer AND c.cause IN ('copy', 'copy preparation', 'synchronisation')
     UNION ALL
     SELECT 'compute', type, name, NULL, sum(self_ns), sum(per_inference), false, work_kind(type, name)
     FROM finding_layer, finding_usable WHERE NOT is_watched() AND NOT is_gpu AND layers_hold GROUP BY ALL)
@@ -97,6 +118,7 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
   -- millisecond, and so do the dispatch modes that trace it. An optimiser with many pieces is unfused. Waiting by
   -- spinning takes a processor from threads that have work. Fresh memory that a copy needs is a part of the copy.
   SELECT * REPLACE (CASE
+      WHEN kind = 'read' THEN 'synchronisation'
       WHEN cause = 'allocation' AND kind IN ('conversion', 'concatenation', 'layout') THEN 'compute'
       WHEN cause = 'waiting' AND kind = 'threads' THEN 'own threads'
       WHEN cause = 'waiting' AND kind = 'spinning' THEN 'descheduled'
@@ -169,7 +191,7 @@ CREATE OR REPLACE TEMP MACRO is_unfused() AS EXISTS (FROM finding_time WHERE cau
 CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
   WITH line AS (
     SELECT coalesce(sum(ns) FILTER (list_contains(causes, cause)), 0) AS own_ns, sum(ns) AS ns
-    FROM finding_time WHERE place IS NOT NULL AND (NOT is_busy OR cause = 'copy') GROUP BY place)
+    FROM finding_time WHERE place IS NOT NULL AND (NOT is_busy OR cause IN ('copy', 'synchronisation')) GROUP BY place)
   SELECT coalesce(sum(ns - own_ns), 0) FROM line WHERE 2 * own_ns > ns);
 CREATE OR REPLACE TEMP MACRO rest_text(ns) AS
   CASE WHEN ns > 0 THEN concat('; what else the same lines do takes ', time_text(ns)) ELSE '' END;

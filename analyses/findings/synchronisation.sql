@@ -1,5 +1,5 @@
 -- @title Synchronisation
--- @rule The device is idle because the host waits for the device before it continues.
+-- @rule The device is idle because the host waits for the device, or reads a value from it, before it continues.
 SELECT concat('The device is idle for ', step_share(ns - of_copies),
     ' since the host waited for it before it went on',
     coalesce(': ' || blame_text(culprit, layer, place), ''), '.') AS finding,

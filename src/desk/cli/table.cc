@@ -28,6 +28,7 @@ struct TextColumn {
   std::vector<std::string> cells;
   std::vector<double> numbers;  // NaN: not a number
   size_t width = 0;
+  size_t full_width = 0;  // of the widest cell
 };
 
 struct Page {
@@ -239,6 +240,21 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
   return page;
 }
 
+// Gives the room that a column left behind to the texts that were narrowed. Returns the rest.
+size_t widen_texts(Page* page, size_t room) {
+  while (room > 0) {
+    TextColumn* narrowest = nullptr;
+    for (TextColumn& column : page->columns) {
+      if (!column.is_text || column.width >= column.full_width) continue;
+      if (narrowest == nullptr || column.width < narrowest->width) narrowest = &column;
+    }
+    if (narrowest == nullptr) break;
+    ++narrowest->width;
+    --room;
+  }
+  return room;
+}
+
 // Narrows the widest text columns until everything fits, and then leaves out the last columns.
 // Returns the width that is left for bars.
 size_t fit(Page* page, size_t width) {
@@ -248,6 +264,7 @@ size_t fit(Page* page, size_t width) {
     for (const std::string& cell : column.cells) {
       column.width = std::max(column.width, width_of(cell));
     }
+    column.full_width = column.width;
     used += column.width + kGap;
   }
   const auto bars = [&] { return page->bars ? kBarMin + kGap : 0; };
@@ -268,8 +285,9 @@ size_t fit(Page* page, size_t width) {
     page->columns.pop_back();
     if (page->bars && *page->bars >= page->columns.size()) page->bars.reset();
   }
-  const size_t left = width + kGap > used + kGap ? width - used : 0;
-  return page->bars ? std::clamp(left, kBarMin, kBarMax) : 0;
+  const size_t taken = used + bars();
+  const size_t left = widen_texts(page, width + kGap > taken ? width + kGap - taken : 0);
+  return page->bars ? std::min(kBarMin + left, kBarMax) : 0;
 }
 
 std::string padded(const std::string& text, size_t width, bool left) {

@@ -335,6 +335,8 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
   -- The cause of each moment of the host, and the launching that a blocking call delayed.
   fact AS (
     SELECT EXISTS (FROM operation) AS on_device, EXISTS (FROM near WHERE level = 3) AS has_layers,
+      NOT EXISTS (FROM operation) AND fact_of('recorded_by') IS NULL AND coalesce((
+        SELECT device LIKE 'cuda%' FROM run_device WHERE run_id = cause_run(asked_batch())), false) AS is_unseen,
       fact_of('recorded_by') = 'xsp run' AND fact_of('framework') = 'torch' AS in_python),
   phase_of AS (
     SELECT site_id, max(value) AS phase FROM site_attribute
@@ -360,9 +362,10 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
     SELECT process, thread, start_ns, end_ns, span_id, blocking_id, gap_ns, delay_ns, waits, 5, NULL,
       host_cause(5, call_type, call_name, NULL, true, false, true)
     FROM part WHERE kind = 'call'),
+  -- What a device does meanwhile is not known if none of its work was recorded.
   judged AS (
     SELECT * REPLACE (CASE WHEN cause = 'framework' AND level = 3 AND site_id IN (FROM computing) THEN 'host code'
-      ELSE cause END AS cause) FROM told),
+      WHEN cause = 'compute' AND (SELECT is_unseen FROM fact) THEN 'unknown' ELSE cause END AS cause) FROM told),
   weighed AS (
     SELECT *, CASE WHEN cause IN ('framework', 'launch', 'copy preparation', 'synchronisation')
         OR (cause = 'host code' AND end_ns - start_ns < 100_000) THEN end_ns - start_ns ELSE 0 END AS launching_ns
@@ -373,7 +376,7 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
     FROM weighed),
   piece AS MATERIALIZED (
     SELECT b.process, b.start_ns, b.end_ns, NULL AS thread, b.span_id, CASE WHEN class = 3 THEN 'copy'
-        WHEN class = 2 THEN 'communication' WHEN multiplies THEN 'compute' ELSE 'memory' END AS cause,
+        WHEN class = 2 THEN 'communication' WHEN multiplies THEN 'compute' ELSE 'other kernels' END AS cause,
       CASE WHEN class = 3 AND NOT is_hidden AND called_ns >= b.end_ns THEN o.thread END AS waiter,
       is_hidden, CASE WHEN is_hidden THEN class ELSE 0 END AS track
     FROM busy b JOIN operation o ON o.process = b.process AND o.span_id = b.span_id

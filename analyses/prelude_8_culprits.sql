@@ -164,7 +164,7 @@ CREATE OR REPLACE TEMP TABLE recorded_cause AS
     SELECT cause, culprit, n.layer, any_value(latency_ns / number) / avg(own_ns) AS weight
     FROM named n JOIN inference_part p ON p.layer = coalesce(n.layer, 'no layer')
       AND CASE WHEN kernel IS NULL THEN p.type = coalesce(culprit, 'unknown') AND cause = 'compute'
-               ELSE kernel = culprit AND cause IN ('compute', 'memory', 'communication') END
+               ELSE kernel = culprit AND cause IN ('compute', 'other kernels', 'communication') END
     WHERE fact_of('recorded_by') IS NULL GROUP BY ALL HAVING avg(own_ns) > 0),
   corrected AS (
     SELECT s.* REPLACE (time_ns * coalesce(weight / (scale * periods), 1) AS time_ns,

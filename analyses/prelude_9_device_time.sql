@@ -122,7 +122,7 @@ CREATE OR REPLACE TEMP MACRO training_host_phases() AS TABLE
 -- inference stays as the run recorded it.
 CREATE OR REPLACE TEMP TABLE step_cause AS
   WITH cause AS MATERIALIZED (
-    SELECT *, on_device AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy,
+    SELECT *, on_device AND cause IN ('compute', 'other kernels', 'communication', 'copy') AS is_busy,
       cause IN ('launch', 'framework') AS is_launching
     FROM recorded_cause, (
       SELECT EXISTS (FROM span WHERE run_id = cause_run(asked_batch()) AND level = 6 AND device IS NOT NULL)
@@ -153,7 +153,7 @@ CREATE OR REPLACE TEMP TABLE step_cause AS
   FROM cause, kept;
 -- The device's part of these: busy while it runs any kernel, else the cause of the moment.
 CREATE OR REPLACE TEMP VIEW device_cause AS
-  SELECT CASE WHEN cause IN ('compute', 'memory', 'communication') THEN 'busy' ELSE cause END AS cause,
+  SELECT CASE WHEN cause IN ('compute', 'other kernels', 'communication') THEN 'busy' ELSE cause END AS cause,
     sum(time_ns) AS duration_ns
   FROM step_cause WHERE chosen_run(6, asked_batch()) IS NOT NULL
   GROUP BY ALL HAVING sum(time_ns) > 0;

@@ -8,8 +8,8 @@
 -- gpu_idle. `launch` is launching, and is the cause of that name in time_of_step. `device` is the wait for the start of
 -- a launched kernel. `copy` is the copying of data, or its preparation. `host` is all other work of the host, which
 -- time_of_step divides. The time in which kernels run is divided by the limit of the kernels: memory-bound or
--- compute-bound, by the counters, or else by the roof of their layer; or communication (NCCL). These are not the causes
--- `memory` and `compute` of time_of_step, which go by the kind of the work alone: a product of matrices that waits for
+-- compute-bound, by the counters, or else by the roof of their layer; or communication (NCCL). The causes
+-- `compute` and `other kernels` of time_of_step go by the kind of the work alone: a product of matrices that waits for
 -- its data is compute there, and memory-bound here. The time without kernels is the latency, or the step, minus the
 -- time of the kernels, and has the proportions of the run that recorded them. On a CPU, the parts are the limits of the
 -- layers (layer_roofline) and the runtime between them, in the run that recorded the layers. The limit of the kernels,

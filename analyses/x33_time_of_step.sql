@@ -4,20 +4,21 @@
 -- @question How is the time of a step divided by cause, and which code is responsible for each part?
 -- A step is the unit that the program repeats, from one start to the next: see the analysis steps. In a profiled model
 -- it is an inference. Each nanosecond has one cause. While the device works, the causes are compute (matrix products),
--- memory (all other kernels, which the memory bounds in general), communication, and copy. While the device is idle,
--- the cause is the activity of the thread that launches next. These causes are launch (its call, until the operation
--- begins), copy preparation, framework (inside an operator or a library), host code (the program's own code, and
--- operators that compute on the host), data (loading a batch), allocation, synchronisation, and recording (the
--- profiler itself). synchronisation means that the thread stood in a blocking call when the queue became empty. It
--- gets as much of the gap as the thread stood in the call, because the next work would have been launched that much
--- earlier. It is allocation instead if the call allocates or frees. device is a gap although the next operation was
--- queued. Without a device, the causes follow the thread that carries the step, and compute is its operators. If
--- threads were sampled, the samples divide the host's time further. These causes are compilation, input/output,
--- waiting (for the interpreter's lock, by spinning, or for threads of its own which run meanwhile), descheduled (the
--- thread could run, but had no processor), and compute, if the program's own code is in a library of linear algebra.
--- The shares are those of the typical steps of the run that recorded most. The time that recording added there is
--- subtracted from launching and the framework, so that all causes add up to the step of the run that recorded least,
--- or to the model's latency. Time that ran underneath something else is hidden.
+-- other kernels (which the memory bounds in general), communication, and copy. While the device is idle, the cause is
+-- the activity of the thread that launches next. These causes are launch (its call, until the operation begins), copy
+-- preparation, framework (inside an operator or a library), host code (the program's own code, and operators that
+-- compute on the host), data (loading a batch), allocation, synchronisation, and recording (the profiler itself).
+-- synchronisation means that the thread stood in a blocking call when the queue became empty. It gets as much of the
+-- gap as the thread stood in the call, because the next work would have been launched that much earlier. It is
+-- allocation instead if the call allocates or frees. device is a gap although the next operation was queued. unknown is
+-- the time of a model on a device of which no kernels were recorded. Without a device, the causes follow the thread
+-- that carries the step, and compute is its operators. If threads were sampled, the samples divide the host's time
+-- further. These causes are compilation, input/output, waiting (for the interpreter's lock, by spinning, or for threads
+-- of its own which run meanwhile), descheduled (the thread could run, but had no processor), and compute, if the
+-- program's own code is in a library of linear algebra. The shares are those of the typical steps of the run that
+-- recorded most. The time that recording added there is subtracted from launching and the framework, so that all causes
+-- add up to the step of the run that recorded least, or to the model's latency. Time that ran underneath something else
+-- is hidden.
 -- @needs steps
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view causes

@@ -8,4 +8,4 @@ SELECT concat('Changing the layout of data takes ', step_share(ns), ', mostly ',
   'kernels_by_name' AS evidence,
   concat('No kernel of that name may be left in kernels_by_name, and the time must be ', 'gone.') AS check,
   culprit, layer
-FROM blamed(['compute', 'memory'], ['layout'])
+FROM blamed(['compute', 'other kernels'], ['layout'])

@@ -31,6 +31,6 @@ SELECT concat('Elementwise work takes ', step_share(ns), ' to read and write mem
   culprit, layer
 FROM blamed(NULL, ['elementwise']), (
     SELECT coalesce(sum(calls), 0) AS others FROM finding_time
-    WHERE cause IN ('compute', 'memory') AND kind IS DISTINCT FROM 'elementwise' AND ns > 0.01 * (
+    WHERE cause IN ('compute', 'other kernels') AND kind IS DISTINCT FROM 'elementwise' AND ns > 0.01 * (
       SELECT sum(ns) FROM finding_time WHERE kind = 'elementwise'))
 WHERE is_watched() AND calls >= 2

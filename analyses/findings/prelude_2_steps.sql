@@ -18,7 +18,7 @@ CREATE OR REPLACE TEMP MACRO is_on_device() AS
   EXISTS (FROM span WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND device IS NOT NULL);
 CREATE OR REPLACE TEMP TABLE finding_busy AS
   SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
-  WHERE cause IN ('compute', 'memory', 'communication', 'copy') AND is_on_device();
+  WHERE cause IN ('compute', 'other kernels', 'communication', 'copy') AND is_on_device();
 CREATE OR REPLACE TEMP MACRO in_step(ns) AS ns * (SELECT inferences FROM finding_step);
 -- The time of which layers' times are shares, as in time_by_level: on a CPU that of the inference in which they were
 -- recorded, and on a GPU the model's latency, or the device's time if that is longer. Parts that overlap share the time
@@ -27,7 +27,7 @@ CREATE OR REPLACE TEMP TABLE finding_whole AS
   SELECT CASE WHEN is_gpu THEN greatest(step_ns, busy_ns) / nullif(inferences, 0) * greatest(1, coalesce(
       (SELECT sum(latency_ns) FROM finding_kernel) * inferences / (
         SELECT nullif(sum(time_ns), 0) FROM finding_step_cause
-        WHERE cause IN ('compute', 'memory', 'communication') AND is_on_device()), 1))
+        WHERE cause IN ('compute', 'other kernels', 'communication') AND is_on_device()), 1))
     WHEN unit = 'step' THEN step_ns / nullif(inferences, 0)
     ELSE greatest((SELECT sum(self_ns) FROM finding_layer),
                   (SELECT latency_ns FROM run_latency r WHERE r.run_id = p.run_id)) END AS whole_ns
@@ -47,7 +47,7 @@ CREATE OR REPLACE TEMP MACRO while_host_text() AS (
       pct(step_ns - kernels_ns, step_ns), unit) ELSE '' END
   FROM finding_step, (
     SELECT coalesce(sum(time_ns), 0) AS kernels_ns FROM finding_step_cause
-    WHERE cause IN ('compute', 'memory', 'communication')));
+    WHERE cause IN ('compute', 'other kernels', 'communication')));
 
 -- ---- The parts of its time -----------------------------------------------------------------------------------
 
@@ -95,7 +95,7 @@ CREATE OR REPLACE TEMP TABLE finding_read AS
 -- time. Doubtful levels are not used.
 CREATE OR REPLACE TEMP TABLE finding_time AS
   WITH cause AS (
-    SELECT c.*, is_on_device() AND cause IN ('compute', 'memory', 'communication', 'copy') AS is_busy
+    SELECT c.*, is_on_device() AND cause IN ('compute', 'other kernels', 'communication', 'copy') AS is_busy
     FROM finding_step_cause c, finding_usable
     WHERE is_watched() OR (is_on_device() AND CASE WHEN is_busy THEN kernels_hold ELSE timeline_holds END)),
   part AS (

@@ -2,10 +2,12 @@
 -- @rule An input takes less time at another batch size.
 WITH best_batch AS (
   SELECT e.batch, e.latency_ns / e.batch AS input_ns, m.latency_ns / m.batch AS now_ns, m.latency_ns,
-    m.batch AS now_batch
+    m.batch AS now_batch, e.inferences, e.high_ns IS NULL AS is_rough
   FROM model_latency e, finding_model m ORDER BY e.latency_ns / e.batch LIMIT 1)
-SELECT printf('At batch %d an input takes %s instead of %s: %.2f times the throughput.', batch,
-    time_text(input_ns), time_text(now_ns), now_ns / input_ns) AS finding, 'model' AS level,
+SELECT concat(printf('At batch %d an input takes %s instead of %s: %.2f times the throughput.', batch,
+      time_text(input_ns), time_text(now_ns), now_ns / input_ns),
+    CASE WHEN is_rough THEN concat(' It is the mean of ', inferences, CASE inferences WHEN 1 THEN ' inference'
+      ELSE ' inferences' END, ', too few for an interval.') END) AS finding, 'model' AS level,
   in_step(latency_ns * (1 - input_ns / now_ns)) AS gain_ns,
   'Infer more inputs at once, where the latency of the batch is acceptable; the bound is on the time of an input.'
     AS advice, 'model_information' AS evidence,
@@ -29,7 +31,7 @@ FROM (
   SELECT sum(ns) AS ns, min(r.rows) AS least_rows, max(r.rows) AS most_rows, max_by(culprit, ns) AS culprit,
     max_by(t.layer, ns) AS layer, max_by(place, ns) AS place
   FROM finding_time t JOIN finding_rows r USING (layer)
-  WHERE t.cause IN ('compute', 'memory') AND r.rows <= 16 AND is_watched()
+  WHERE t.cause IN ('compute', 'other kernels') AND r.rows <= 16 AND is_watched()
     AND coalesce(weights * calls >= t.ns, true))
 WHERE ns > 0
 UNION ALL

@@ -23,7 +23,7 @@ test('search, a facet and a group, and Back comes to the same', async ({ page })
   await page.getByRole('checkbox', { name: `Compare ${CPU}` }).check();
   await page.getByRole('button', { name: /^latency/ }).click();
   const address = page.url();
-  await page.getByRole('link', { name: GPU }).click();
+  await page.getByRole('link', { name: GPU.replace('.xsp', '') }).click();
   await expect(page.getByRole('region', { name: 'Latency' })).toBeVisible();
   await page.goBack();
   expect(page.url()).toBe(address);
@@ -43,6 +43,7 @@ test('columns are chosen; the batch size chooses the figures', async ({ page }) 
   await page.getByText('columns', { exact: true }).click();
   await page.getByRole('checkbox', { name: 'machine' }).check();
   await page.getByRole('checkbox', { name: 'throughput' }).uncheck();
+  await page.getByRole('checkbox', { name: 'best batch' }).uncheck();
   await expect(row).toContainText('Xeon');
   await expect(row).not.toContainText('/s');
   await expect(page).toHaveURL(/cols=machine/);

@@ -174,7 +174,7 @@ TEST_P(MadePrograms, AreToldAlikeByTheSlowWay) {
   }
   EXPECT_GT(all.periods, 200u);
   for (const char* cause :
-       {"compute", "memory", "communication", "copy", "hidden communication", "hidden copy",
+       {"compute", "other kernels", "communication", "copy", "hidden communication", "hidden copy",
         "launch", "framework", "host code", "data", "copy preparation", "synchronisation",
         "allocation", "recording", "device"}) {
     EXPECT_GT(all.causes[cause], 0) << cause;

@@ -102,8 +102,8 @@ TEST(RecordedSums, OfCausesAreThoseOfAllInferences) {
     const Result<store::Table> table = query_with_prelude(
         *database,
         "SELECT (SELECT sum(latency_ns) FROM inference_part), sum(time_ns) FILTER (cause IN "
-        "('compute', 'memory')), (SELECT latency_ns FROM run_latency WHERE run_id = cause_run(1)), "
-        "sum(time_ns) FROM recorded_cause");
+        "('compute', 'other kernels')), (SELECT latency_ns FROM run_latency "
+        "WHERE run_id = cause_run(1)), sum(time_ns) FROM recorded_cause");
     ASSERT_TRUE(table.ok()) << table.error().text;
     const auto& row = table->rows[0];
     EXPECT_GT(number(row[0]), 0);

@@ -275,8 +275,8 @@ class Slow : RawRows {
     if (span->level == 1) return phase == "backward" ? "framework" : "host code";
     const bool is_module_call = span->level == 2 || (span->level == 3 && is_module(*span));
     if (in_python_ && is_module_call) return "host code";
-    if (span->level == 2) return has_device_ || has_layers_ ? "framework" : "compute";
-    if (!has_device_) return "compute";
+    if (span->level == 2 && (has_device_ || has_layers_)) return "framework";
+    if (!has_device_) return is_profile_ && is_on_gpu_ ? "unknown" : "compute";
     return span->level == 3 && computing_.count(span->site) != 0 ? "host code" : "framework";
   }
 
@@ -392,7 +392,8 @@ class Slow : RawRows {
       for (const int kind : {1, 2, 3}) {
         if (first[kind] == nullptr) continue;
         const Span& span = *first[kind]->span;
-        const char* const names[] = {"", products_.count(span.name) != 0 ? "compute" : "memory",
+        const char* const names[] = {"",
+                                     products_.count(span.name) != 0 ? "compute" : "other kernels",
                                      "communication", "copy"};
         push({period.process, period.start_ns, start, end, is_hidden, names[kind], kNone, span.id});
         is_hidden = true;

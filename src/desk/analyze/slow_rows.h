@@ -56,7 +56,7 @@ class RawRows {
   explicit RawRows(store::Database& database) : database_(database) {}
   Status read();
 
-  bool in_python_ = false, is_profile_ = false;
+  bool in_python_ = false, is_profile_ = false, is_on_gpu_ = false;
   std::vector<Span> spans_;
   std::vector<Operation> operations_;  // in order of their start
   std::vector<Step> steps_, inferences_;

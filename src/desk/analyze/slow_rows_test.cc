@@ -60,6 +60,10 @@ Status RawRows::read() {
   const std::string recorded_by = text(facts.rows[0][0]);
   in_python_ = recorded_by == "xsp run" && text(facts.rows[0][1]) == "torch";
   is_profile_ = recorded_by.empty();
+  XSP_TRY(const store::Table device,
+          query_with_prelude(database_,
+                             "SELECT coalesce(max(device), '') FROM run WHERE device IS NOT NULL"));
+  is_on_gpu_ = text(device.rows[0][0]).rfind("cuda", 0) == 0;
   XSP_TRY(const store::Table products,
           query_with_prelude(database_,
                              "SELECT DISTINCT name FROM span WHERE level = 6 AND "

@@ -214,7 +214,8 @@ class Numbers : Answers {
     });
     parts->each([&](const auto& row) {
       const std::string cause = parts->at(row, "cause");
-      const bool is_busy = cause == "compute" || cause == "memory" || cause == "communication";
+      const bool is_busy =
+          cause == "compute" || cause == "other kernels" || cause == "communication";
       by_step[is_busy ? "busy" : cause] += parts->value(row, "time_ns");
     });
     for (const auto& [cause, ns] : by_step) {

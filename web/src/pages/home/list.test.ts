@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { EvaluationEntry } from '../../data/types';
-import { chosenOf, deviceOf, figuresOf, groupsOf, measuredAt, ordered, valuesOf } from './list';
+import {
+  batchesText,
+  chosenOf,
+  deviceOf,
+  figuresOf,
+  groupsOf,
+  measuredAt,
+  ordered,
+  valuesOf,
+} from './list';
 
 const entry = (id: string, size: number, facts: Record<string, string> = {}): EvaluationEntry => ({
   id,
@@ -14,6 +23,13 @@ const entry = (id: string, size: number, facts: Record<string, string> = {}): Ev
 const broken: EvaluationEntry = { ...entry('a', 0), status: 'unreadable', reason: 'cut short' };
 const list = [broken, entry('b10', 3), entry('b9', 7)];
 const ids = (some: EvaluationEntry[]) => some.map((one) => one.id);
+
+describe('batch sizes', () => {
+  it('are all there, or the first, the last and how many', () => {
+    expect(batchesText([1, 16])).toBe('1, 16');
+    expect(batchesText([1, 2, 4, 8])).toBe('1 to 8 (4)');
+  });
+});
 
 describe('ordered', () => {
   it('orders by a column, what cannot be read last', () => {

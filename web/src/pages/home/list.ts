@@ -63,6 +63,11 @@ export function figuresOf(rows: Row[]): Figures[] {
   });
 }
 
+// Returns "1, 16", or "1 to 256 (9)" of more than three.
+export const batchesText = (batches: number[]): string =>
+  batches.length > 3
+    ? `${batches[0]} to ${batches.at(-1)} (${batches.length})`
+    : batches.join(', ');
 // Returns the figures at a batch size, or at the smallest one.
 export const figuresAt = (known: Figures[] | undefined, batch: number | null) =>
   batch === null ? known?.[0] : known?.find((one) => one.batch === batch);

@@ -49,17 +49,17 @@ describe('the sentences of the overview', () => {
 
   it('show a difference and its interval in one form, significant or not', () => {
     const row = { without_ns: 1e6, overhead_pct: 2, low_ns: -41e3, high_ns: 80e3 };
-    expect(overhead(row)).toBe('2.0 % (-4.1 to 8.0)');
+    expect(overhead(row)).toBe('adds nothing that is certain: 2.0 % (-4.1 to 8.0)');
     expect(overhead({ ...row, overhead_pct: 23, low_ns: 2e5, high_ns: 2.6e5 })).toBe(
-      '23.0 % (20.0 to 26.0)',
+      'adds 23.0 % (20.0 to 26.0)',
     );
-    expect(overhead({ ...row, low_ns: null })).toBe('2.0 % (too few blocks for an interval)');
+    expect(overhead({ ...row, low_ns: null })).toBe('adds 2.0 % (too few blocks for an interval)');
   });
 
   it('tell what bounds the work for itself', () => {
     const row = { work: 'kernels', work_pct: 20.3, work_bound: 'memory', work_bound_pct: 55 };
     expect(workBound(row)).toBe(
-      'kernels run 20.3 % of the latency; 55.0 % of that is bound by memory',
+      'kernels run 20.3 % of the latency; the memory limits 55.0 % of that',
     );
     expect(workBound({ ...row, work_bound: 'unknown' })).toBe(
       'kernels run 20.3 % of the latency; for 55.0 % of that it is not known what bounds them',

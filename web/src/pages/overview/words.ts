@@ -4,6 +4,7 @@ import { number, text, type Row } from '../../data/records';
 import { format } from '../../data/units';
 
 const NO_INTERVAL = 'too few blocks for an interval';
+const LIMIT: Record<string, string> = { memory: 'the memory', compute: 'arithmetic' };
 export const share = (value: number | null): string =>
   value === null ? '–' : `${value.toFixed(1)} %`;
 
@@ -43,7 +44,10 @@ export function deviceTimes(row: Row | undefined): string {
   );
 }
 
-/* Returns a difference with its interval, whether or not it is significant: "2.0 % (-4.1 to 8.0)". */
+/**
+ * Returns what recording a level adds to a run without it, with its interval: "adds 23.0 % (20.0 to 26.0)". A
+ * difference that may be zero is told as such.
+ */
 export function overhead(row: Row): string {
   const added = share(number(row['overhead_pct']));
   const whole = number(row['without_ns']);
@@ -51,7 +55,9 @@ export function overhead(row: Row): string {
   const [low, high] = ends.map((ns) =>
     ns === null || !whole ? null : ((100 * ns) / whole).toFixed(1),
   );
-  return low && high ? `${added} (${low} to ${high})` : `${added} (${NO_INTERVAL})`;
+  if (!low || !high) return `adds ${added} (${NO_INTERVAL})`;
+  const isCertain = Number(low) > 0 || Number(high) < 0;
+  return `adds ${isCertain ? '' : 'nothing that is certain: '}${added} (${low} to ${high})`;
 }
 
 /* Returns the details of the bottleneck: the bounds of the individual kernels or layers. */
@@ -63,5 +69,5 @@ export function workBound(row: Row | undefined): string {
   const ran = `${work} run ${share(number(row?.['work_pct']))} of the latency`;
   return bound === 'unknown'
     ? `${ran}; for ${share(part)} of that it is not known what bounds them`
-    : `${ran}; ${share(part)} of that is bound by ${bound}`;
+    : `${ran}; ${LIMIT[bound] ?? bound} limits ${share(part)} of that`;
 }

@@ -16,7 +16,7 @@ const rows = [
   row('host code', 'decode', 500_000),
   row('host code', null, 100_000),
   row('compute', 'sgemm', 300_000),
-  row('memory', 'add', 91_000),
+  row('other kernels', 'add', 91_000),
   row('launch', 'cudaLaunchKernel', 6_000),
   row('device', null, 3_000),
   row('copy', 'memcpy HtoD', 0, 200_000),
@@ -39,7 +39,7 @@ describe('a step', () => {
     expect(parts.map((one) => one.name)).toEqual([
       'host code',
       'compute',
-      'memory',
+      'other kernels',
       '2 smaller causes',
     ]);
     expect(parts.reduce((sum, one) => sum + one.ns, 0)).toBe(step.ns);

@@ -39,8 +39,8 @@ const WHOLE = 'step';
 const LEAST_SHARE = 1; // the least share of a step, in per cent, for which a cause has its own part
 
 const ABOUT: Record<string, string> = {
-  compute: 'Matrices are multiplied on the device.',
-  memory: 'Other kernels run on the device. In general its memory bounds them.',
+  compute: 'Kernels multiply matrices on the device.',
+  'other kernels': 'Kernels run that multiply no matrices. In general the memory bounds them.',
   communication: 'Kernels exchange data between devices, and none computes.',
   copy: 'The device copies or sets memory, and no kernel runs.',
   device: 'The device runs nothing, although its next operation was queued.',
@@ -57,6 +57,7 @@ const ABOUT: Record<string, string> = {
   waiting: 'The thread waits for a lock, or for another thread or process.',
   descheduled: 'The thread could run, but other threads have the processors.',
   compilation: 'Code is being compiled.',
+  unknown: 'The model runs on a device of which no kernels were recorded.',
 };
 // Without a device, these mean something else.
 const ABOUT_HOST: Record<string, string> = {
@@ -64,7 +65,14 @@ const ABOUT_HOST: Record<string, string> = {
   framework: 'The framework works, and no operator computes.',
   'host code': 'The program’s own code runs, outside of the framework.',
 };
-const OF_A_DEVICE = ['memory', 'launch', 'device', 'copy', 'communication', 'copy preparation'];
+const OF_A_DEVICE = [
+  'other kernels',
+  'launch',
+  'device',
+  'copy',
+  'communication',
+  'copy preparation',
+];
 
 // Returns whether a device took part in the step: some causes exist only then.
 export const hasDevice = (step: Step): boolean =>

@@ -229,12 +229,19 @@ CREATE OR REPLACE TEMP MACRO kernels(batches, most := NULL) AS TABLE
           WHERE run_id IN (SELECT unnest(kernel_run_ids(batches)))) k USING (run_id, span_id)
     LEFT JOIN site_names(kernel_run_ids(batches), 3) l ON l.run_id = p.run_id AND l.site_id = p.layer_site;
 
+-- Compilers move constants by multiplying 16-bit numbers by zero (HFMA2), which the device counts as operations.
+-- Returns whether all fp16 operations of a kernel are such moves, because its name tells other data.
+CREATE OR REPLACE TEMP MACRO only_moves_fp16(name) AS regexp_matches(name, '\b(float|double|long)\b|f32|OpaqueType<')
+  AND NOT regexp_matches(lower(name), 'half|bfloat|bf16|(^|[^b])f16|fp16|_h\d|16816|1688h|hgemm');
 -- Returns the counters of each kernel by batch size, place and name: means over the executions that have a value.
+-- `moves` are the counted operations that are moves, and are not in the value of fp16_flops.
 CREATE OR REPLACE TEMP MACRO counted_kernels(batches) AS TABLE
   SELECT r.batch, coalesce(l.name, '') AS layer, e.occurrence, e.position, k.name, c.name AS counter,
-    avg(c.value) AS value
+    avg(CASE WHEN c.name = 'fp16_flops' AND only_moves THEN 0 ELSE c.value END) AS value,
+    avg(CASE WHEN c.name = 'fp16_flops' AND only_moves THEN c.value ELSE 0 END) AS moves
   FROM kernel_executions(counter_run_ids(batches), false) e JOIN counter_run r USING (run_id)
-    JOIN site_names(counter_run_ids(batches), 6) k ON k.run_id = e.run_id AND k.site_id = e.site_id
+    JOIN (SELECT *, only_moves_fp16(name) AS only_moves FROM site_names(counter_run_ids(batches), 6)) k
+      ON k.run_id = e.run_id AND k.site_id = e.site_id
     LEFT JOIN site_names(counter_run_ids(batches), 3) l ON l.run_id = e.run_id AND l.site_id = e.layer_site
     LEFT JOIN span_counter c ON c.run_id = e.run_id AND c.span_id = e.span_id
   GROUP BY ALL;
@@ -246,7 +253,7 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source, most := NULL) 
   total AS (
     SELECT batch, layer, occurrence, position, name, count(value) > 0 AS has_values,
       max_by(pipe, value) FILTER (value > 0) AS pipe,
-      coalesce(max(value) FILTER (counter = 'flops'),
+      coalesce(max(value) FILTER (counter = 'flops') - max(moves),
                sum(value) FILTER (pipe <> 'int8_tensor')) AS flops,
       max(value) FILTER (counter = 'dram_read_bytes') AS dram_read_bytes,
       max(value) FILTER (counter = 'dram_write_bytes') AS dram_write_bytes,

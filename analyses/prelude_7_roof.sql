@@ -98,7 +98,8 @@ CREATE OR REPLACE TEMP TABLE kernel_of_layer AS
     SELECT layer_site, k.site_id, total_ns / r.typical AS kernel_ns
     FROM launched_kernels([chosen_run(6, asked_batch())]) k JOIN run_latency r USING (run_id)),
   counted AS (
-    SELECT l.name AS layer, k.name, max_by(pipe, value) FILTER (value > 0) AS pipe
+    SELECT l.name AS layer, k.name, max_by(pipe, value)
+      FILTER (value > 0 AND NOT (pipe = 'fp16' AND only_moves_fp16(k.name))) AS pipe
     FROM (SELECT k.run_id, l.site_id AS layer_site, k.site_id, p.pipe, sum(c.value) AS value
           FROM span k JOIN span l ON l.run_id = k.run_id AND l.span_id = k.layer_id
             JOIN span_counter c ON c.run_id = k.run_id AND c.span_id = k.span_id

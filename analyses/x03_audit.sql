@@ -113,7 +113,7 @@ line AS (
   FROM fact WHERE name = 'overlapping'
   UNION ALL
   SELECT 11, 'own times sum to the whole', missing, missing,
-    concat(models, ' inferences', CASE WHEN overlap_pct > 0.0005
+    concat(models, ' inferences, those of the warm-up too', CASE WHEN overlap_pct > 0.0005
            THEN printf('; %.3f %% more than the whole, as children overlap', overlap_pct) END)
   FROM conserved
   UNION ALL

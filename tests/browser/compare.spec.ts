@@ -43,6 +43,19 @@ for (const place of [live, report]) {
   });
 }
 
+test('a server without a free turn is asked again', async ({ browser }) => {
+  const page = await browser.newPage(); // not the one that allows no error
+  let asked = 0;
+  await page.route('**/api/v1/compare/**', async (route) => {
+    if (asked++ > 0) return route.continue();
+    await route.fulfill({ status: 503, json: { error: 'in use by others: ask again later' } });
+  });
+  await page.goto(both(live));
+  await expect(page.getByRole('region', { name: 'Model' }).getByRole('table')).toBeVisible();
+  expect(asked).toBeGreaterThan(1);
+  await page.close();
+});
+
 test('the reference is changed, and one is taken away', async ({ page }) => {
   await page.goto(both(live));
   await page.getByRole('button', { name: 'Swap A and B' }).click();

@@ -74,7 +74,9 @@ for (const place of [live, report]) {
   test(`a phone shows the overview without scrolling sideways, ${place.name}`, async ({ page }) => {
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(place.open(`#/overview${query(place.ids.gpu)}`));
-    await expect(page.getByRole('region', { name: 'Audit' })).toContainText('checks of the file are not ok');
+    await expect(page.getByRole('region', { name: 'Audit' })).toContainText(
+      'checks of the file are not ok',
+    );
     await settled(page);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     expect(wide).toBeLessThanOrEqual(390);

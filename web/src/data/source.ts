@@ -61,7 +61,10 @@ function token(): string | null {
 export const hasToken = () => token() !== null;
 export const rememberToken = (secret: string) => sessionStorage.setItem(TOKEN, secret);
 
-async function ask(request: string, init: RequestInit = {}): Promise<unknown> {
+// A server whose turns are taken by others says 503. What only reads is asked again after these times.
+const AGAIN_MS = [1000, 3000];
+
+async function ask(request: string, init: RequestInit = {}, tries = 0): Promise<unknown> {
   const answers = await recordedAnswers();
   if (answers) {
     if (request in answers) return answers[request];
@@ -71,6 +74,11 @@ async function ask(request: string, init: RequestInit = {}): Promise<unknown> {
   const secret = token();
   if (secret) headers['Authorization'] = `Bearer ${secret}`;
   const response = await fetch(request, { ...init, headers });
+  const pause = AGAIN_MS[tries];
+  if (response.status === 503 && !init.method && pause !== undefined) {
+    await new Promise((done) => setTimeout(done, pause));
+    return ask(request, init, tries + 1);
+  }
   const body = (await response.json().catch(() => null)) as { error?: string } | null;
   if (!response.ok) throw new ApiError(body?.error ?? response.statusText, response.status);
   return body;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell } from '../data/types';
-import { csv, filterOf, isSentence, linesOf, shortened, sorted } from './rows';
+import { csv, filterOf, isSentence, linesOf, shortened, sorted, sortedBy } from './rows';
 
 const all = (rows: Cell[][]) => rows.map((_, index) => index);
 
@@ -15,6 +15,16 @@ describe('sorting', () => {
     ];
     expect(sorted(rows, all(rows), 0, 'ascending')).toEqual([0, 3, 2, 1, 4]);
     expect(sorted(rows, all(rows), 0, 'descending')).toEqual([2, 0, 3, 1, 4]);
+  });
+  it('goes by several columns', () => {
+    const rows: Cell[][] = [
+      ['b', 16],
+      ['a', 128],
+      ['a', null],
+      ['a', 16],
+    ];
+    expect(sortedBy(rows, [0, 1])).toEqual([rows[3], rows[1], rows[2], rows[0]]);
+    expect(sortedBy(rows, [])).toEqual(rows);
   });
   it('counts in names', () => {
     const rows: Cell[][] = [['conv10'], ['conv2'], ['Add']];

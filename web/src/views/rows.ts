@@ -33,6 +33,22 @@ export function sorted(rows: Cell[][], order: number[], column: number, to: Dire
   });
 }
 
+// Returns the rows in the order of several columns, of which the first counts most.
+export function sortedBy(rows: Cell[][], columns: number[]): Cell[][] {
+  return [...rows].sort((a, b) => {
+    for (const column of columns) {
+      const [left, right] = [a[column], b[column]];
+      if (left === right) continue;
+      const order =
+        isEmpty(left) || isEmpty(right)
+          ? Number(isEmpty(left)) - Number(isEmpty(right))
+          : compare(left as Cell, right as Cell);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+}
+
 export type Test = (row: Cell[]) => boolean;
 
 const OPERATORS: Record<string, (a: number, b: number) => boolean> = {

@@ -108,7 +108,10 @@ line AS (
     ELSE 'from the first launch to the last end, while kernels are recorded' END FROM device
   WHERE span_ns IS NOT NULL
   UNION ALL
-  SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL, NULL FROM model
+  -- Below a hundred inferences, it is little less than the slowest of them.
+  SELECT 21, 'how long', '99th percentile', quantile_of(sorted, 0.99), 'ns', NULL,
+    CASE WHEN len(sorted) < 100 THEN concat('of only ', len(sorted), CASE len(sorted) WHEN 1 THEN ' inference'
+      ELSE ' inferences' END) END FROM model
   UNION ALL
   SELECT 22, 'how long', 'throughput',
     coalesce(inputs_of(batch), 1) * inferences_per_s(latency_ns, step_ns, inferences_in_step), 'per_s', NULL, coalesce(

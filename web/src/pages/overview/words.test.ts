@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { timeOf } from '../../data/model';
-import { deviceTimes, interval, overhead, throughputInterval, workBound } from './words';
+import {
+  deviceTimes,
+  interval,
+  overhead,
+  percentile,
+  throughputInterval,
+  workBound,
+} from './words';
 
 describe('the sentences of the overview', () => {
   it('give the interval of what is shown, or say that there is none', () => {
@@ -54,6 +61,13 @@ describe('the sentences of the overview', () => {
       'adds 23.0 % (20.0 to 26.0)',
     );
     expect(overhead({ ...row, low_ns: null })).toBe('adds 2.0 % (too few blocks for an interval)');
+  });
+
+  it('say of how few inferences a percentile is', () => {
+    expect(percentile({ p99_ns: 2e6, iterations: 100 })).toBe('99th percentile 2.000 ms');
+    expect(percentile({ p99_ns: 2e6, iterations: 5 })).toBe(
+      '99th percentile 2.000 ms, of only 5 inferences',
+    );
   });
 
   it('tell what bounds the work for itself', () => {

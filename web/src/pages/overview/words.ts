@@ -29,6 +29,14 @@ export function throughputInterval(row: Row | undefined): string {
   return `within ${of(high)} – ${of(low)} (95 %)`;
 }
 
+/* Returns the 99th percentile. Below a hundred inferences, it is little less than the slowest of them. */
+export function percentile(row: Row | undefined): string {
+  const said = `99th percentile ${format('ns', row?.['p99_ns'])}`;
+  const inferences = number(row?.['iterations']) ?? 0;
+  if (inferences >= 100) return said;
+  return `${said}, of only ${inferences} inference${inferences === 1 ? '' : 's'}`;
+}
+
 /**
  * Returns the device's times for the call: "on the device 21.8 ms; from the first launch to the last end,
  * while kernels are recorded, 3.79 s".

@@ -104,6 +104,25 @@ TEST(Compare, TheAllowanceGrowsWithWhatOthersUsed) {
       << model.all().warnings[0];
 }
 
+TEST(Compare, WhatWasDisturbedIsNotSlowerForCertain) {
+  Database a = make({});
+  Made made;
+  made.factor = 1.6;
+  Database b = make(made);
+  must(b, "INSERT INTO evaluation VALUES ('machine.other_load_pct', '25')");
+  const Compared model("model", {&a, &b});
+  EXPECT_GT(model.number(0, "ratio_low_b"), 1);
+  EXPECT_EQ(text(model.at(0, "verdict_b")), "slower, but B was disturbed");
+  EXPECT_EQ(text(model.at(0, "significant_b")), "-") << "it is not known";
+  must(a, "INSERT INTO evaluation VALUES ('machine.other_load_pct', '25')");
+  EXPECT_EQ(text(Compared("model", {&a, &b}).at(0, "verdict_b")),
+            "slower, but A and B were disturbed");
+  // Other programs do not slow a model by a factor of four.
+  made.factor = 4;
+  Database c = make(made);
+  EXPECT_EQ(text(Compared("model", {&a, &c}).at(0, "verdict_b")), "slower");
+}
+
 TEST(Compare, WhereEachBlockIsAProcessNothingIsAllowedFor) {
   Database a = make({});
   Database b = make({});

@@ -43,7 +43,11 @@ Gate judge(const Comparison& model, double limit_pct) {
       tripped.push_back(at + "B " + verdict);
     } else if (!ratio || !low) {
       unjudged.push_back(at + verdict);
-    } else if (++judged; *low > 1 && 100 * (*ratio - 1) > limit_pct) {
+    } else if (const bool is_worse = *low > 1 && 100 * (*ratio - 1) > limit_pct;
+               is_worse &&
+               std::holds_alternative<std::monostate>(cell_of(model, row, "significant_b"))) {
+      unjudged.push_back(at + verdict);
+    } else if (++judged; is_worse) {
       tripped.push_back(at + "B takes " + number_text("%.2f", 100 * (*ratio - 1)) +
                         " % longer than A, certainly " + number_text("%.2f", 100 * (*low - 1)) +
                         " %");

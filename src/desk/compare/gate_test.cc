@@ -15,6 +15,7 @@ struct Row {
   std::optional<double> ratio;
   std::optional<double> low;
   std::string verdict;
+  bool is_doubtful = false;
 };
 
 store::Value cell_of(std::optional<double> number) {
@@ -23,12 +24,14 @@ store::Value cell_of(std::optional<double> number) {
 
 Comparison comparison_of(const std::vector<Row>& rows) {
   Comparison comparison;
-  for (const char* name : {"batch", "state_a", "state_b", "ratio_b", "ratio_low_b", "verdict_b"}) {
+  for (const char* name :
+       {"batch", "state_a", "state_b", "ratio_b", "ratio_low_b", "significant_b", "verdict_b"}) {
     comparison.columns.push_back({name, "text", ""});
   }
   for (const Row& row : rows) {
     comparison.table.rows.push_back(
-        {row.batch, row.state_a, row.state_b, cell_of(row.ratio), cell_of(row.low), row.verdict});
+        {row.batch, row.state_a, row.state_b, cell_of(row.ratio), cell_of(row.low),
+         row.is_doubtful ? store::Value(std::monostate{}) : store::Value(true), row.verdict});
   }
   return comparison;
 }
@@ -55,6 +58,17 @@ TEST(Gate, TheRatioIsBeyondTheLimitAndItsIntervalAboveOne) {
   EXPECT_EQ(judged({{1, "measured", "measured", 1.5, 1.0, ""}}).state, State::kPassed);
   EXPECT_EQ(judge(comparison_of({{1, "measured", "measured", 1.0, 0.9, ""}}), 0).state,
             State::kPassed);
+}
+
+TEST(Gate, WhatWasDisturbedIsNotJudged) {
+  Row doubtful = kSlow;
+  doubtful.verdict = "slower, but B was disturbed";
+  doubtful.is_doubtful = true;
+  const Gate gate = judged({kFine, doubtful});
+  EXPECT_EQ(gate.state, State::kUnjudged);
+  EXPECT_NE(gate.text.find("batch 2: slower, but B was disturbed"), std::string::npos) << gate.text;
+  // It is no matter where the ratio is within the limit.
+  EXPECT_EQ(judge(comparison_of({doubtful}), 6).state, State::kPassed);
 }
 
 TEST(Gate, WhatFailedInBIsARegression) {

@@ -69,6 +69,20 @@ std::string too_few_blocks(const Measured& a, const Measured& b, size_t evaluati
   return "too few blocks: " + who + ": an interval needs " + std::to_string(statistics::kBlocksMin);
 }
 
+constexpr double kDisturbedMost = 2;  // the factor by which other programs may slow a model
+
+// Returns "A was disturbed" and the like; empty: neither was, as far as known.
+std::string disturbed_text(const Measured& a, const Measured& b, size_t evaluation) {
+  const auto is_disturbed = [](const Measured& one) {
+    return std::any_of(one.doubts.begin(), one.doubts.end(),
+                       [](const Doubt& doubt) { return doubt.kind == "disturbed"; });
+  };
+  const std::string of_b = letter_of(evaluation);
+  if (is_disturbed(a) && is_disturbed(b)) return "A and " + of_b + " were disturbed";
+  if (is_disturbed(a)) return "A was disturbed";
+  return is_disturbed(b) ? of_b + " was disturbed" : "";
+}
+
 bool is_paired(const Model& first, const Model& second) {
   return !first.experiment.empty() && first.experiment == second.experiment;
 }
@@ -105,11 +119,21 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
   if (!of_one_experiment && spread_a > 0) allowed->insert(0);
   if (!of_one_experiment && spread_b > 0) allowed->insert(evaluation);
   const bool is_significant = ratio->interval->low > 1 || ratio->interval->high < 1;
-  cells->insert(cells->end(),
-                {ratio->value, ratio->interval->low, ratio->interval->high, is_significant});
-  cells->push_back(std::string(!is_significant    ? "no significant difference"
-                               : ratio->value < 1 ? "faster"
-                                                  : "slower"));
+  const std::string verdict = !is_significant    ? "no significant difference"
+                              : ratio->value < 1 ? "faster"
+                                                 : "slower";
+  cells->insert(cells->end(), {ratio->value, ratio->interval->low, ratio->interval->high});
+  // What disturbs one of two recordings may be the whole difference, up to a factor of two: another
+  // program that has the same core takes half of it. It disturbs both of a pair alike.
+  const bool is_more =
+      ratio->interval->low > kDisturbedMost || ratio->interval->high < 1 / kDisturbedMost;
+  const std::string disturbed =
+      of_one_experiment || is_more ? "" : disturbed_text(*a.measured, *b.measured, evaluation);
+  if (is_significant && !disturbed.empty()) {
+    cells->insert(cells->end(), {std::monostate{}, verdict + ", but " + disturbed});
+    return;
+  }
+  cells->insert(cells->end(), {is_significant, verdict});
 }
 
 void add_model_columns(TableBuilder* table, size_t evaluations) {
@@ -138,7 +162,8 @@ void add_model_columns(TableBuilder* table, size_t evaluations) {
     table->column(named("ratio", e), "ratio", "Latency of " + letter + " / latency of A.");
     table->column(named("ratio_low", e), "ratio", "Lower end of its 95 % interval.");
     table->column(named("ratio_high", e), "ratio", "Upper end of its 95 % interval.");
-    table->column(named("significant", e), "bool", "The interval leaves 1 out; empty: not known.");
+    table->column(named("significant", e), "bool",
+                  "The interval leaves 1 out; empty: not known, or in doubt.");
     table->column(named("verdict", e), "text",
                   letter + " is faster or slower than A, or why that is not known.");
   }

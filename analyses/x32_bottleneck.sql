@@ -21,7 +21,7 @@
 -- @column bottleneck text The name of the largest of the parts below, such as launch or memory-bound; or unknown.
 -- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
 -- @column finding text The bottleneck as a sentence.
--- @column work text The work of the inference: kernels, or layers on a CPU.
+-- @column work text The work of the inference: kernels, or layers on a CPU; empty: none was recorded.
 -- @column work_bound text The limit of most of their time: memory, compute, communication, unknown; empty: in doubt.
 -- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
@@ -131,7 +131,7 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
   -- The largest part may be smaller than all the time without kernels.
   CASE WHEN is_gpu AND ends_with(h.what, 'bound') AND idle_pct > h.share_pct
     THEN concat(printf(' No kernel runs for %.0f %% of ', idle_pct), m.unit, '.') END) END AS finding,
-  worker AS work, CASE WHEN bad.doubt IS NULL THEN w.what END AS work_bound,
+  CASE WHEN w.what IS NOT NULL THEN worker END AS work, CASE WHEN bad.doubt IS NULL THEN w.what END AS work_bound,
   CASE WHEN bad.doubt IS NULL THEN pct(w.share_pct, work_pct) END AS work_bound_pct, t.*
 FROM model m CROSS JOIN bad CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true
   CROSS JOIN (SELECT host_pct + launch_pct + device_pct + copy_pct AS idle_pct FROM total)

@@ -110,8 +110,8 @@ constexpr std::array kSources = {
         .where("figure", "kernel latency")
         .where("source", "device"),
     // Without the work of the layers or kernels, the bottleneck is only what nobody recorded.
-    word("bottleneck", "bottleneck", "bottleneck", "").needs("work_bound"),
-    Source{"bottleneck.share", "bottleneck", "share_pct", "pct", ""}.needs("work_bound"),
+    word("bottleneck", "bottleneck", "bottleneck", "").needs("work"),
+    Source{"bottleneck.share", "bottleneck", "share_pct", "pct", ""}.needs("work"),
     word("work.bound", "bottleneck", "work_bound", ""),
     Source{"kernels.latency", kKernels, "kernel_latency_ns", "ns", "kernel"},
     Source{"kernels.share", kKernels, "gpu_share_pct", "pct", "kernel"},

@@ -31,10 +31,11 @@ WorkerProcess::WorkerProcess(const Fields& arguments) {
   int replies[2];
   if (pipe2(input, O_CLOEXEC) != 0 || pipe2(replies, O_CLOEXEC) != 0) std::abort();
   std::signal(SIGPIPE, SIG_IGN);
+  // Sanitizers would turn a crash, or a request for too much memory, into an exit. A child must not
+  // allocate, so this is set before the fork.
+  setenv("ASAN_OPTIONS", "handle_segv=0:allocator_may_return_null=1", 1);
   pid_ = fork();
   if (pid_ == 0) {
-    // Sanitizers would turn a crash, or a request for too much memory, into an exit.
-    setenv("ASAN_OPTIONS", "handle_segv=0:allocator_may_return_null=1", 1);
     dup2(input[0], STDIN_FILENO);
     dup2(replies[1], process::kReplyFd);
     fcntl(process::kReplyFd, F_SETFD, 0);

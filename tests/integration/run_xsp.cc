@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "tests/places.h"
@@ -41,28 +42,51 @@ bool drain(int fd, std::string* text) {
   }
 }
 
-[[noreturn]] void become_xsp(const std::vector<std::string>& arguments, const RunOptions& options,
-                             const fs::path& folder, int out, int err) {
+// What a child needs to become the program. It is made before the fork, when a thread of the test
+// may hold the allocator's locks: with AddressSanitizer, a child that allocates waits for them.
+struct Command {
+  Command(const std::vector<std::string>& arguments, const RunOptions& options,
+          const fs::path& folder_of_test)
+      : program(options.program.empty() ? places::bin("xsp") : options.program),
+        folder(folder_of_test),
+        file_bytes_max(options.file_bytes_max),
+        words(arguments) {
+    words.insert(words.begin(), program);
+    std::map<std::string, std::string> values;
+    for (char** one = environ; *one != nullptr; ++one) {
+      const std::string text = *one;
+      const size_t equals = text.find('=');
+      if (equals != std::string::npos) values[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    // A deliberate crash must end a process as it does without sanitizers. What ctest sets stays.
+    const std::string given = values["ASAN_OPTIONS"];
+    values["ASAN_OPTIONS"] = "handle_segv=0:handle_abort=0:allocator_may_return_null=1" +
+                             (given.empty() ? "" : ":" + given);
+    values["TMPDIR"] = folder_of_test / "tmp";
+    for (const auto& [key, value] : options.environment) values[key] = value;
+    for (const auto& [key, value] : values) environment.push_back(key + "=" + value);
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    for (std::string& one : environment) envp.push_back(one.data());
+    envp.push_back(nullptr);
+  }
+
+  std::string program, folder;
+  uint64_t file_bytes_max;
+  std::vector<std::string> words, environment;
+  std::vector<char*> argv, envp;
+};
+
+[[noreturn]] void become(const Command& command, int out, int err) {
   ::dup2(::open("/dev/null", O_RDONLY), 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
-  if (::chdir(folder.c_str()) != 0) ::_exit(126);
-  if (options.file_bytes_max > 0) {
-    const rlimit limit{options.file_bytes_max, options.file_bytes_max};
+  if (::chdir(command.folder.c_str()) != 0) ::_exit(126);
+  if (command.file_bytes_max > 0) {
+    const rlimit limit{command.file_bytes_max, command.file_bytes_max};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
-  // A deliberate crash must end a process as it does without sanitizers. What ctest sets stays.
-  const char* given = ::getenv("ASAN_OPTIONS");
-  const std::string asan = "handle_segv=0:handle_abort=0:allocator_may_return_null=1" +
-                           (given == nullptr ? "" : ":" + std::string(given));
-  ::setenv("ASAN_OPTIONS", asan.c_str(), 1);
-  ::setenv("TMPDIR", (folder / "tmp").c_str(), 1);
-  for (const auto& [key, value] : options.environment) ::setenv(key.c_str(), value.c_str(), 1);
-  const std::string program = options.program.empty() ? places::bin("xsp") : options.program;
-  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
-  for (const std::string& one : arguments) argv.push_back(const_cast<char*>(one.c_str()));
-  argv.push_back(nullptr);
-  ::execv(program.c_str(), argv.data());
+  ::execve(command.program.c_str(), command.argv.data(), command.envp.data());
   ::_exit(127);
 }
 
@@ -88,8 +112,9 @@ Finished XspTest::run(const std::vector<std::string>& arguments, const RunOption
   if (::pipe2(out, O_CLOEXEC) != 0 || ::pipe2(err, O_CLOEXEC) != 0) return {};
   ::fcntl(out[0], F_SETFL, O_NONBLOCK);
   ::fcntl(err[0], F_SETFL, O_NONBLOCK);
+  const Command command(arguments, options, folder);
   const pid_t pid = ::fork();
-  if (pid == 0) become_xsp(arguments, options, folder, out[1], err[1]);
+  if (pid == 0) become(command, out[1], err[1]);
   ::close(out[1]);
   ::close(err[1]);
   Finished finished;

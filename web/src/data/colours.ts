@@ -9,6 +9,7 @@ export const COLOURS = 7; // --c1 to --c7; --c8 is for the others
 const FIXED = new Map<string, number>([
   ['memory', 0],
   ['other kernels', 0],
+  ['unknown', COLOURS],
   ['compute', 1],
   ['l2', 2],
   ['data', 2],

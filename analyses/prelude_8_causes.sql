@@ -362,7 +362,7 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
     SELECT process, thread, start_ns, end_ns, span_id, blocking_id, gap_ns, delay_ns, waits, 5, NULL,
       host_cause(5, call_type, call_name, NULL, true, false, true)
     FROM part WHERE kind = 'call'),
-  -- What a device does meanwhile is not known if none of its work was recorded.
+  -- If no work of the device was recorded, nobody knows what it does while the model runs.
   judged AS (
     SELECT * REPLACE (CASE WHEN cause = 'framework' AND level = 3 AND site_id IN (FROM computing) THEN 'host code'
       WHEN cause = 'compute' AND (SELECT is_unseen FROM fact) THEN 'unknown' ELSE cause END AS cause) FROM told),

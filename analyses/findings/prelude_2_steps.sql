@@ -40,14 +40,14 @@ CREATE OR REPLACE TEMP MACRO share_in_step(ns) AS ns / whole_ns() * (SELECT step
 CREATE OR REPLACE TEMP MACRO unit_name() AS (SELECT unit FROM finding_step);
 CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 
--- Returns what is to be known before kernels are made faster: whether the device mostly waits for the host.
+-- Returns what the advice to make kernels faster must add if the device waits for the host most of the time.
 CREATE OR REPLACE TEMP MACRO while_host_text() AS (
-  SELECT CASE WHEN is_on_device() AND kernels_ns < 0.5 * step_ns
-    THEN printf(' First make the host faster: no kernel runs for %.0f %% of the %s.',
-      pct(step_ns - kernels_ns, step_ns), unit) ELSE '' END
+  SELECT CASE WHEN is_on_device() AND waits_ns > 0.5 * step_ns
+    THEN printf(' First make the host faster: the device waits for it for %.0f %% of the %s.',
+      pct(waits_ns, step_ns), unit) ELSE '' END
   FROM finding_step, (
-    SELECT coalesce(sum(time_ns), 0) AS kernels_ns FROM finding_step_cause
-    WHERE cause IN ('compute', 'other kernels', 'communication')));
+    SELECT coalesce(sum(time_ns), 0) AS waits_ns FROM finding_step_cause
+    WHERE cause NOT IN ('compute', 'other kernels', 'communication', 'copy', 'device')));
 
 -- ---- The parts of its time -----------------------------------------------------------------------------------
 

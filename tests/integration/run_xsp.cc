@@ -42,8 +42,9 @@ bool drain(int fd, std::string* text) {
   }
 }
 
-// What a child needs to become the program. It is made before the fork, when a thread of the test
-// may hold the allocator's locks: with AddressSanitizer, a child that allocates waits for them.
+// The words and the environment with which a child becomes the program. The parent makes them
+// before the fork. A child that allocates may wait for ever with AddressSanitizer, because another
+// thread of the test may hold the allocator's lock while the test forks.
 struct Command {
   Command(const std::vector<std::string>& arguments, const RunOptions& options,
           const fs::path& folder_of_test)

@@ -123,8 +123,8 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
                               : ratio->value < 1 ? "faster"
                                                  : "slower";
   cells->insert(cells->end(), {ratio->value, ratio->interval->low, ratio->interval->high});
-  // What disturbs one of two recordings may be the whole difference, up to a factor of two: another
-  // program that has the same core takes half of it. It disturbs both of a pair alike.
+  // Another program on the same core takes up to half of it, so it may alone make two recordings
+  // differ by a factor of two. It slows both models of a pair alike.
   const bool is_more =
       ratio->interval->low > kDisturbedMost || ratio->interval->high < 1 / kDisturbedMost;
   const std::string disturbed =

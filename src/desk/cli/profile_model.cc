@@ -56,7 +56,7 @@ Result<Model> resolve_model(const std::string& word, const experiment::Installat
   if (colon != std::string::npos) {
     const std::string prefix = word.substr(0, colon);
     for (const std::string& name : experiment::framework_names(installation)) {
-      if (name == prefix) return Model{name, true, word, 0, {}, {}, {}};
+      if (name == prefix) return Model{name, true, word, 0, {}, {}, {}, {}};
     }
   }
   const auto locals = experiment::local_frameworks(installation.adapters);
@@ -105,8 +105,14 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
   if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
     const fs::path given(path);
     const fs::path folder = given.has_filename() ? given : given.parent_path();
-    return Model{
-        is_known ? word : folder.stem().string(), is_known, folder, bytes_in(folder), {}, {}, {}};
+    return Model{is_known ? word : folder.stem().string(),
+                 is_known,
+                 folder,
+                 bytes_in(folder),
+                 {},
+                 {},
+                 {},
+                 {}};
   }
   if (!S_ISREG(facts.st_mode)) {
     return failed(word + ": not a regular file: name a model's file or folder");
@@ -117,12 +123,13 @@ Result<Model> model_at(const std::string& word, const std::string& path, bool is
                static_cast<uint64_t>(facts.st_size),
                {},
                {},
+               {},
                {}};
 }
 
 }  // namespace
 
-Status fit_zoo_model(const experiment::Probe& framework, int64_t batch, Model* model) {
+Status fit_zoo_model(const experiment::Probe& framework, int batch, Model* model) {
   std::string name;
   if (model->manifest) {
     if (model->manifest->model.kind == manifest::Source::Kind::kZoo) {
@@ -136,7 +143,10 @@ Status fit_zoo_model(const experiment::Probe& framework, int64_t batch, Model* m
   if (name.empty() || std::find(formats.begin(), formats.end(), ending) != formats.end()) {
     return Ok{};
   }
-  XSP_TRY(model->path, zoo::cached_model_as(name, formats, batch));
+  model->path_of_batch = [name, formats](int wanted) {
+    return zoo::cached_model_as(name, formats, wanted);
+  };
+  XSP_TRY(model->path, model->path_of_batch(batch));
   std::error_code error;
   model->bytes = fs::file_size(model->path, error);
   return Ok{};

@@ -3,6 +3,7 @@
 #define XSP_DESK_CLI_PROFILE_MODEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@ struct Model {
   std::optional<manifest::Manifest> manifest;  // if the word was a manifest
   std::string framework;                       // the only one that opens it; empty: any
   std::vector<std::string> inputs;             // its example inputs, as --input takes them
+  // Writes the file for a batch size, where a file is of one; absent: `path` is of all.
+  std::function<Result<std::string>(int)> path_of_batch;
 };
 
 // Returns the manifest that the word names: its file, or its name, unless a file or a model of the
@@ -36,8 +39,9 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
                             const std::string& wanted);
 // Writes a model of the zoo in a format that the framework opens, if it does not open the file that
-// resolve_model found. `batch` is that of a format in which it is fixed.
-Status fit_zoo_model(const experiment::Probe& framework, int64_t batch, Model* model);
+// resolve_model found. A format in which the batch is fixed has a file for each batch size, of which
+// that for `batch` is written now.
+Status fit_zoo_model(const experiment::Probe& framework, int batch, Model* model);
 // Completes a model that is stored in two files, as the framework does that: its size is that of
 // both, and its name is what both names begin with.
 void add_second_file(const experiment::Probe& framework, Model* model);

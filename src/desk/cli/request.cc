@@ -120,7 +120,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   XSP_TRY(const experiment::Framework framework,
           experiment::choose_framework(installation, name, model.path, stop));
   XSP_CHECK_OK(check_framework(model, *framework.probe));
-  const int batch = wanted.batches.size() == 1 ? wanted.batches[0] : 1;
+  const int batch = wanted.batches.empty() ? 1 : wanted.batches.front();
   XSP_CHECK_OK(fit_zoo_model(*framework.probe, batch, &model));
   add_second_file(*framework.probe, &model);
   XSP_CHECK_OK(plan_request(options, *framework.probe, wanted, installation, stop, &request));
@@ -128,6 +128,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   request.worker.adapter = framework.adapter;
   request.worker.rest = framework.probe->rest;
   request.worker.model = model.path;
+  request.worker.model_of_batch = model.path_of_batch;
   request.worker.threads = options.threads;
   request.worker.seed = options.seed;
   // Example inputs have one batch size, and the user's own come first.

@@ -54,8 +54,8 @@ Error not_understood(const std::string& line) {
                 "': rebuild, so that xsp and xsp-worker are of one version");
 }
 
-Fields command_line(const WorkerOptions& options) {
-  Fields argv = {options.program, "--adapter",    options.adapter, "--model",      options.model,
+Fields command_line(const WorkerOptions& options, const std::string& model) {
+  Fields argv = {options.program, "--adapter",    options.adapter, "--model",      model,
                  "--device",      options.device, "--levels",      options.levels, "--trace",
                  options.trace,   "--scratch",    options.scratch};
   const auto add = [&argv](const char* name, const std::string& value) {
@@ -154,7 +154,11 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
   std::unique_ptr<Worker> worker(new Worker(limits, stop));
   worker->rest_ = options.rest;
   worker->device_ = options.device;
-  XSP_TRY(worker->process_, Process::start(command_line(options), preload_of(options)));
+  std::string model = options.model;
+  if (options.batch && options.model_of_batch) {
+    XSP_TRY(model, options.model_of_batch(*options.batch));
+  }
+  XSP_TRY(worker->process_, Process::start(command_line(options, model), preload_of(options)));
   XSP_TRY(const Fields fields, worker->answer("ready", limits.answer_s));
   if (fields.size() < 5) return worker->fail(not_understood(fields[0]));
   Ready& ready = worker->ready_;

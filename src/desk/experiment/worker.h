@@ -36,6 +36,8 @@ struct WorkerOptions {
   std::filesystem::path program;  // xsp-worker
   std::filesystem::path adapter;  // NAME.so
   std::string model;
+  // Returns the model's file for a batch size, where a file is of one; absent: `model` is of all.
+  std::function<Result<std::string>(int)> model_of_batch;
   std::string device = "cpu";
   std::string levels = "model";
   std::filesystem::path trace;

@@ -92,6 +92,32 @@ TEST_F(WorkerTest, SaysHowInputsCameAboutAndWhyTheBatchIsNotKnown) {
   EXPECT_EQ(facts.at("not_measured.batch"), "no input has dimensions");
 }
 
+TEST_F(WorkerTest, OpensTheFileOfItsBatchSize) {
+  WorkerOptions options =
+      script("cat; exit", "echo \"$*\" > '" + (folder / "words").string() + "'");
+  options.model_of_batch = [](int batch) -> Result<std::string> {
+    if (batch > 8) return failed("no file of this batch size");
+    return "m-b" + std::to_string(batch);
+  };
+  const auto model = [this](const WorkerOptions& of) -> std::string {
+    auto worker = start(of);
+    if (!worker.ok()) return worker.error().text;
+    std::ifstream file(folder / "words");
+    std::string word;
+    while (file >> word && word != "--model") {
+    }
+    file >> word;
+    return word;
+  };
+  EXPECT_EQ(model(options), "m");
+  options.batch = 4;
+  EXPECT_EQ(model(options), "m-b4");
+  options.batch = 16;
+  EXPECT_EQ(model(options), "no file of this batch size");
+  options.model_of_batch = nullptr;
+  EXPECT_EQ(model(options), "m");
+}
+
 TEST_F(WorkerTest, TellsItsModelRunsAndEnds) {
   WorkerOptions options = script(kObedient, "echo \"$@\" > \"$(dirname \"$0\")/arguments\"");
   options.batch = 4;

@@ -20,7 +20,8 @@ kept AS (SELECT count(*) AS rows FROM span WHERE run_id IN (SELECT run_id FROM a
 left_out AS (
   SELECT coalesce(sum(value) FILTER (name = 'condensed_spans'), 0) AS spans,
     coalesce(sum(value) FILTER (name = 'condensed_outside'), 0) AS outside,
-    coalesce(sum(value) FILTER (name = 'condensed_idle_calls'), 0) AS idle_calls
+    coalesce(sum(value) FILTER (name = 'condensed_idle_calls'), 0) AS idle_calls,
+    coalesce(sum(value) FILTER (name = 'condensed_inferences'), 0) AS inferences
   FROM audit_fact),
 child AS (
   SELECT count(*) AS children, count(*) FILTER (
@@ -39,7 +40,8 @@ conserved AS (
 outside AS (SELECT count(*) + (SELECT outside FROM left_out) AS count FROM spans_outside()),
 idle_call AS (SELECT count(*) + (SELECT idle_calls FROM left_out) AS count FROM idle_calls()),
 inferences AS (
-  SELECT r.run_id, any_value(r.iterations) AS wanted, count(s.span_id) AS found
+  SELECT r.run_id, any_value(r.iterations) - coalesce((SELECT sum(value) FROM audit_fact f
+      WHERE f.run_id = r.run_id AND f.name = 'condensed_inferences'), 0) AS wanted, count(s.span_id) AS found
   FROM run r LEFT JOIN span s ON s.run_id = r.run_id AND s.level = 2 AND s.depth = 0 AND s.iteration >= 0
   WHERE r.status <> 'failed' AND list_contains(string_split(r.levels, ','), 'model')
   GROUP BY r.run_id),
@@ -67,7 +69,10 @@ line AS (
   FROM level_doubt WHERE kind = 'combined'
   UNION ALL
   SELECT 2, 'inferences recorded', sum(CAST(found <> wanted AS INTEGER)), sum(abs(found - wanted)),
-    concat(sum(found), ' of ', sum(wanted), ' in ', count(*), ' runs') FROM inferences
+    concat(sum(found), ' of ', sum(wanted), ' in ', count(*), ' runs',
+           CASE WHEN any_value(left_out.inferences) > 0
+                THEN concat('; xsp condense left out ', any_value(left_out.inferences)) END)
+  FROM inferences, left_out
   UNION ALL
   SELECT 2.5, 'levels recorded to the end', count(*), count(*),
     (SELECT value FROM evaluation WHERE key = 'note.size')

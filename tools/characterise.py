@@ -138,7 +138,7 @@ def measure(args, log, place, name, recipe):
         began = time.monotonic()
         status, said = run(common + more, 420, place.environment)
         if whole.exists():
-            condensed, why = run([args.xsp, "condense", whole, "-o", to], 120)
+            condensed, why = run([args.xsp, "condense", whole, "--inferences", "12", "-o", to], 120)
             if condensed != 0:
                 status, said = condensed, why
             whole.unlink()

@@ -1,12 +1,15 @@
 // Tests xsp catalogue over both engines: SQLite, and a real PostgreSQL server.
 #include <signal.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <thread>
 
 #include "desk/store/database.h"
+#include "desk/store/subset.h"
 #include "tests/integration/http.h"
 #include "tests/integration/postgres_server.h"
 #include "tests/integration/run_xsp.h"
@@ -110,6 +113,32 @@ TEST_P(CatalogueTest, TheFiguresAreThoseOfTheAnalyses) {
   ASSERT_EQ(kernels.size(), 2u);
   EXPECT_TRUE(kernels[0]["value"].is_null());
   EXPECT_EQ(kernels[0]["note"].get<std::string>().find("not measured: "), 0u);
+}
+
+TEST_P(CatalogueTest, AFigureOfCountedKernelsSaysIfSomeWereNotCounted) {
+  std::filesystem::create_directories(folder / "results");
+  const auto written = store::write_subset(
+      places::build("tests/data/h200_resnet50.xsp"), folder / "results/part.xsp",
+      [](store::Database& database) {
+        return database.execute(
+            "CREATE TEMP TABLE added_fact(run_id INTEGER, name VARCHAR, value BIGINT);"
+            "CREATE TEMP TABLE kept AS SELECT run_id, span_id FROM span JOIN run USING (run_id)"
+            " WHERE coalesce(counters, '') <> 'roofline' OR name NOT LIKE 'sm80%'");
+      });
+  ASSERT_TRUE(written.ok()) << written.error().text;
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  const Finished told =
+      run({"analyze", "kernels_in_model", "results/part.xsp", "--format", "json"});
+  const double uncounted = nlohmann::json::parse(told.out)[0]["uncounted_pct"];
+  EXPECT_GT(uncounted, 5);
+  const nlohmann::json rows =
+      ask("SELECT metric, doubt FROM result JOIN evaluation ON evaluation = id WHERE batch = 1"
+          " AND metric IN ('kernels.flops', 'kernels.latency') ORDER BY metric");
+  ASSERT_EQ(rows.size(), 2u);
+  const std::string doubt = rows[0]["doubt"].is_null() ? "" : rows[0]["doubt"];
+  EXPECT_EQ(doubt.find("not all counted: "), 0u) << doubt;
+  EXPECT_NEAR(std::strtod(doubt.c_str() + 17, nullptr), uncounted, 0.1) << doubt;
+  EXPECT_TRUE(rows[1]["doubt"].is_null()) << rows;
 }
 
 TEST_P(CatalogueTest, AddingAgainChangesNothingAndRebuildGivesTheSame) {

@@ -115,6 +115,46 @@ TEST_F(CondenseTest, TheAuditAddsUp) {
   EXPECT_EQ(bad(text), bad(audit("a.xsp"))) << text;
 }
 
+// A run that recorded more than the level model becomes one of a shorter measurement, in which the
+// same inferences are typical, and whose means differ little.
+// A run that recorded more than the level model becomes one of a shorter measurement, in which the
+// same inferences are typical, and whose means differ little.
+TEST_F(CondenseTest, ItKeepsSoManyInferencesOfARun) {
+  take_recorded();
+  condense();
+  const auto deep = [this](const std::string& file, const std::string& what) {
+    return scalar(file, "SELECT max(" + what +
+                            ") FROM (SELECT run_id, any_value(has_counters(counters)) AS counts,"
+                            " count(*) AS n, count(*) FILTER (is_typical) AS typical,"
+                            " avg(duration_ns) FILTER (is_typical) AS mean_ns"
+                            " FROM measured_inference JOIN run USING (run_id)"
+                            " WHERE contains(levels, ',') GROUP BY run_id)")
+        .get<double>();
+  };
+  const std::string bare =
+      "SELECT count(*) FROM measured_inference i JOIN run USING (run_id)"
+      " WHERE contains(levels, ',') AND is_typical AND NOT EXISTS (FROM span s"
+      " WHERE s.run_id = i.run_id AND s.iteration = i.iteration AND s.level = 3)";
+  const std::string latency =
+      "SELECT sum(duration_ns) FROM measured_inference JOIN run USING (run_id)"
+      " WHERE levels = 'model'";
+  EXPECT_EQ(deep("a.xsp", "CASE WHEN counts THEN n END"), 30);
+  EXPECT_EQ(deep("a.xsp", "CASE WHEN NOT counts THEN n END"), 6);
+  for (const std::string file : {"a.xsp", "b.xsp"}) {  // a copy may be condensed further
+    const Finished finished = run({"condense", file, "-o", "c.xsp", "--inferences=5", "--force"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(deep("c.xsp", "CASE WHEN counts THEN n END"), 3) << file;
+    EXPECT_EQ(deep("c.xsp", "CASE WHEN NOT counts THEN n END"), 5) << file;
+    EXPECT_EQ(deep("c.xsp", "CASE WHEN NOT counts THEN typical END"), 3) << file;
+    EXPECT_NEAR(deep("c.xsp", "mean_ns") / deep("a.xsp", "mean_ns"), 1, 0.02) << file;
+    EXPECT_EQ(scalar("c.xsp", bare), 0) << file;
+    EXPECT_EQ(scalar("c.xsp", latency), scalar("a.xsp", latency)) << file;
+    const std::string text = audit("c.xsp");
+    EXPECT_NE(text.find("inferences recorded,ok,0,"), std::string::npos) << text;
+  }
+  EXPECT_EQ(run({"condense", "a.xsp", "-o", "d.xsp", "--inferences", "4"}).status, 2);
+}
+
 TEST_F(CondenseTest, WhatCannotBeCondensedIsSaid) {
   take_recorded();
   condense();

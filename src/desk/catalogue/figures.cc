@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <set>
 
 #include "desk/analyze/catalogue.h"
@@ -34,6 +35,7 @@ struct Source {
   const char* needed = "";  // a column that is not empty in the figure's row
   bool is_sum = false;
   bool is_word = false;
+  bool is_counted = false;  // of kernels, some of which may have no counters
 
   constexpr Source ends(const char* low_column, const char* high_column) const {
     Source one = *this;
@@ -57,6 +59,11 @@ struct Source {
   constexpr Source needs(const char* its_column) const {
     Source one = *this;
     one.needed = its_column;
+    return one;
+  }
+  constexpr Source counted() const {
+    Source one = *this;
+    one.is_counted = true;
     return one;
   }
   // The sum over all rows.
@@ -115,14 +122,16 @@ constexpr std::array kSources = {
     word("work.bound", "bottleneck", "work_bound", ""),
     Source{"kernels.latency", kKernels, "kernel_latency_ns", "ns", "kernel"},
     Source{"kernels.share", kKernels, "gpu_share_pct", "pct", "kernel"},
-    Source{"kernels.flops", kKernels, "flops", "flops", "kernel"},
-    Source{"kernels.read", kKernels, "dram_read_bytes", "bytes", "kernel"},
-    Source{"kernels.written", kKernels, "dram_write_bytes", "bytes", "kernel"},
-    Source{"kernels.occupancy", kKernels, "occupancy_pct", "pct", "kernel"},
-    Source{"kernels.intensity", kKernels, "intensity_flops_per_byte", "flops_per_byte", "kernel"},
-    Source{"kernels.ideal_intensity", kKernels, "ideal_flops_per_byte", "flops_per_byte", "kernel"},
-    Source{"kernels.rate", kKernels, "arithmetic_flops_per_s", "flops_per_s", "kernel"},
-    word("kernels.bound", kKernels, "bound", "kernel"),
+    Source{"kernels.flops", kKernels, "flops", "flops", "kernel"}.counted(),
+    Source{"kernels.read", kKernels, "dram_read_bytes", "bytes", "kernel"}.counted(),
+    Source{"kernels.written", kKernels, "dram_write_bytes", "bytes", "kernel"}.counted(),
+    Source{"kernels.occupancy", kKernels, "occupancy_pct", "pct", "kernel"}.counted(),
+    Source{"kernels.intensity", kKernels, "intensity_flops_per_byte", "flops_per_byte", "kernel"}
+        .counted(),
+    Source{"kernels.ideal_intensity", kKernels, "ideal_flops_per_byte", "flops_per_byte", "kernel"}
+        .counted(),
+    Source{"kernels.rate", kKernels, "arithmetic_flops_per_s", "flops_per_s", "kernel"}.counted(),
+    word("kernels.bound", kKernels, "bound", "kernel").counted(),
     Source{"energy.inference", "energy", "energy_j", "j", "model"}.half_width("uncertainty_j"),
     Source{"energy.input", "energy", "input_j", "j", "model"},
     Source{"power", "energy", "mean_w", "w", "model"},
@@ -190,6 +199,16 @@ Figure blank(const Source& source) {
   return figure;
 }
 
+// Returns why a figure of counted kernels is not that of all kernels; empty: nearly all are counted.
+std::string doubt_of_count(const Rows& rows, const std::vector<Value>& row) {
+  const double uncounted = store::maybe_double(rows.at(row, "uncounted_pct")).value_or(0);
+  if (uncounted < 1) return {};
+  char text[80];
+  std::snprintf(text, sizeof text, "not all counted: %.3g %% of the kernels' time was not",
+                uncounted);
+  return text;
+}
+
 // Returns nothing if no row fits, which is no lack: only one batch size is the best.
 std::optional<Figure> figure_of(const Table& table, const Source& source, int64_t batch) {
   const Rows rows(table);
@@ -200,6 +219,7 @@ std::optional<Figure> figure_of(const Table& table, const Source& source, int64_
     const auto value = store::maybe_double(rows.at(row, source.column));
     const std::string doubt = store::text_of(rows.at(row, "doubt"));
     if (!doubt.empty()) figure.doubt = doubt;
+    if (source.is_counted) figure.doubt = doubt_of_count(rows, row);
     if (source.is_word) figure.word = store::text_of(rows.at(row, source.column));
     if (source.is_sum) {
       if (value) figure.value = figure.value.value_or(0) + *value;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 struct CondenseOptions {
   std::string file;
   std::string output;
+  int most = 0;  // inferences; 0: all
   bool is_forced = false;
 };
 
@@ -32,7 +34,8 @@ Status write_condensed(const CondenseOptions& options) {
   if (output.empty()) output = fs::path(options.file).stem().string() + "-condensed.xsp";
   Place place{output, Place::Kind::kEvaluation, {options.file}, options.is_forced};
   XSP_TRY(const std::string replaced, replaced_by(place));
-  XSP_TRY(const store::Subset subset, analyze::condense(options.file, output));
+  const auto most = options.most > 0 ? std::optional(options.most) : std::nullopt;
+  XSP_TRY(const store::Subset subset, analyze::condense(options.file, output, most));
   std::fprintf(stderr, "wrote %s (%.1f MiB, %.1f before): %lld of %lld spans%s\n", output.c_str(),
                mib(output), mib(options.file), static_cast<long long>(subset.kept),
                static_cast<long long>(subset.spans), replaced.c_str());
@@ -47,6 +50,12 @@ void add_condense(CLI::App& app, int& exit_status) {
   verb->add_option("FILE", options->file, "The .xsp file")->required()->type_name("");
   verb->add_option("-o,--output", options->output, "The copy; by default FILE-condensed.xsp, here")
       ->type_name("FILE");
+  verb->add_option(
+          "--inferences", options->most,
+          "Keep at most N inferences of each run with layers, calls or kernels: a smaller\n"
+          "file, whose figures are means over fewer inferences")
+      ->type_name("N")
+      ->check(CLI::Range(5, 1000000));
   add_force(*verb, options->is_forced);
   verb->footer(
       "Every figure is a mean over the typical inferences. The copy keeps these, and the latency\n"
@@ -54,7 +63,8 @@ void add_condense(CLI::App& app, int& exit_status) {
       "inferences or for the warm-up. The audit says how many spans the copy leaves out.\n"
       "\n"
       "Examples:\n"
-      "  xsp condense resnet50.xsp -o archive/resnet50.xsp");
+      "  xsp condense resnet50.xsp -o archive/resnet50.xsp\n"
+      "  xsp condense resnet50.xsp --inferences 12");
   verb->callback([options, &exit_status] {
     const Status status = write_condensed(*options);
     exit_status = status.ok() ? 0 : report(status.error());

@@ -103,7 +103,8 @@ CREATE TABLE loss(run_id INTEGER, source VARCHAR NOT NULL, cause VARCHAR NOT NUL
 --   executions             spans that ran on a device
 --   executions_unmatched   executions whose launch is not in the trace
 --   launches_unmatched     launches whose execution is not in the trace
--- A copy that xsp condense wrote has three more:
+-- A copy that xsp condense wrote has four more:
+--   condensed_inferences   inferences that the copy leaves out, with their latency
 --   condensed_spans        spans that the copy leaves out; two checks would have counted some of them:
 --   condensed_outside      spans outside of the inferences
 --   condensed_idle_calls   calls that need no execution

@@ -187,7 +187,8 @@ void CountingSession::count_whole() {
       "counters: the model launches a CUDA graph, whose kernels cannot be counted one by one: the "
       "counters are those of whole inferences, on the span of the model" +
       (without.empty() ? "" : ", without " + joined(without)) +
-      ": profile it without --cuda-graph for every kernel's");
+      ": for every kernel's, profile it without --cuda-graph; XLA makes no graphs with "
+      "XLA_FLAGS=--xla_gpu_enable_command_buffer=");
 }
 
 void CountingSession::begin() {

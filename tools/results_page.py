@@ -5,6 +5,7 @@
 
 Each figure is asked of the catalogue, in SQL, so the page and the site tell the same. NAME.torch.batches.xsp
 gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the knee.
+NAME.FRAMEWORK.xsp gives the same model in another framework.
 """
 import argparse
 import json
@@ -26,12 +27,27 @@ FACTS = {"GPU": "gpu.0.name", "driver": "gpu.driver_version", "CUDA": "gpu.cuda_
          "highest clock, MHz": "gpu.0.max_sm_clock_mhz", "power limit, W": "gpu.0.power_limit_w"}
 
 # The site, too, shows the newest evaluation of each batch size.
-NEWEST = """WITH figure AS (
-  SELECT m.name AS model, e.batch, r.*, e.file NOT LIKE '%.batches.xsp' AS is_deep,
-    dense_rank() OVER (PARTITION BY e.model, e.batch ORDER BY e.started_at DESC) AS age
-  FROM result r JOIN evaluation e ON e.id = r.evaluation JOIN model m ON m.id = e.model),
-newest AS (SELECT * FROM figure WHERE age = 1)
+FIGURES = """WITH figure AS (
+  SELECT m.name AS model, f.name AS framework, e.batch, r.*, e.file NOT LIKE '%.batches.xsp' AS is_deep,
+    dense_rank() OVER (PARTITION BY e.model, f.name, e.batch ORDER BY e.started_at DESC) AS age
+  FROM result r JOIN evaluation e ON e.id = r.evaluation JOIN model m ON m.id = e.model
+    JOIN framework f ON f.id = e.framework)"""
+NEWEST = FIGURES + """,
+newest AS (SELECT * FROM figure WHERE age = 1 AND framework = 'torch')
 """
+
+# A row for each model and framework, of the models that other frameworks than PyTorch ran as well.
+FRAMEWORKS = FIGURES + """,
+side AS (
+  SELECT model, framework, max(CASE WHEN metric = 'inference.latency' THEN value END) AS latency,
+    max(CASE WHEN metric = 'inference.latency' THEN low END) AS low,
+    max(CASE WHEN metric = 'inference.latency' THEN high END) AS high,
+    max(CASE WHEN metric = 'inference.device' THEN value END) AS device,
+    max(CASE WHEN metric = 'bottleneck' THEN word END) AS bottleneck,
+    max(CASE WHEN metric = 'energy.input' THEN value END) AS energy
+  FROM figure WHERE age = 1 AND batch = 1 GROUP BY model, framework)
+SELECT * FROM side WHERE model IN (SELECT model FROM side WHERE framework <> 'torch')
+ORDER BY model, framework = 'torch' DESC, framework"""
 
 # A row for each model: `wide` is of all batch sizes, `work` of those with every level: 1 and the largest.
 MODELS = NEWEST[:-1] + """,
@@ -120,6 +136,17 @@ def models_table(rows):
         row["bound"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
 
 
+NAMES = {"torch": "PyTorch", "pjrt": "XLA", "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT"}
+
+
+def frameworks_table(rows):
+    heads = ["model", "framework", "latency, ms", "GPU busy, ms", "GPU busy %", "bottleneck", "mJ an input"]
+    return table(heads, [[
+        f"[{row['model']}](site/models/{row['model']}.html)", NAMES.get(row["framework"], row["framework"]),
+        interval(row), shown(row["device"], 1e-6), shown(row["device"] and row["device"] / row["latency"], 100),
+        row["bottleneck"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
+
+
 def span(rows, key, unit, scale=1.0):
     low, high, known = extremes(rows, key)
     middle = known[len(known) // 2]
@@ -179,7 +206,7 @@ def wrapped(text):
 
 
 def missing(xsp, rows):
-    """Returns the names of the zoo's models, those of packages left out, of which there is no row."""
+    """Returns the names of the zoo's models, those of packages left out, of which no list has a row."""
     done = subprocess.run([xsp, "models", "--list", "--format", "json"], capture_output=True, text=True,
                           check=True)
     measured = {row["model"] for row in rows}
@@ -200,7 +227,8 @@ def main():
             shutil.copy(file, folder)
         subprocess.run([args.xsp, "site", folder, "-o", args.output / "site", "--quiet"], check=True)
         catalogue = Catalogue(args.xsp, folder / "catalogue.sqlite")
-        rows, systems, resnet, settled = (catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET, SETTLED))
+        rows, systems, resnet, settled, sides = (
+            catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET, SETTLED, FRAMEWORKS))
     text = (args.output / "method.md").read_text(encoding="utf-8").rstrip()
     machines = table([*FACTS, "fingerprint"], [
         [*(json.loads(row["facts"]).get(key, "not known") for key in FACTS.values()), row["fingerprint"]]
@@ -210,7 +238,9 @@ def main():
     parts = [text, "## Machine", machines, "## Models", sure, models_table(rows),
              "## The paper's questions, asked again"]
     parts += [wrapped(f"**{question}** {answer}") for question, answer in answers(rows, resnet)]
-    parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing(args.xsp, rows))}`")]
+    if sides:
+        parts += ["## The same model in other frameworks, at batch 1", frameworks_table(sides)]
+    parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing(args.xsp, rows + sides))}`")]
     (args.output / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"{len(rows)} models, of which {sum(row['batch'] is not None for row in rows)} with their work")
 

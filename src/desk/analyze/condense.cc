@@ -22,36 +22,55 @@ constexpr const char* kObstacle = R"(
     ELSE '' END)";
 
 // The inferences that the copy leaves out, with their latency, of runs that recorded more than the
-// level model: all but $most of each, and all but three of a run that counts events, whose figures
-// are the counters. A fifth of what is left is faster, and a fifth slower, than
+// level model: all but $most of each. A fifth of what is left is faster, and a fifth slower, than
 // the rest, as before, so what was typical stays typical. Each of the three parts is cut into as
 // many strata of equal latency as it may have inferences, and each stratum keeps its middle, so the
 // means stay where they were (stratified sampling). An inference with events of an allocator comes
 // first.
+//
+// A run that counts kernels tells one count in each of the inferences that it took: one of these is
+// kept.
 constexpr const char* kDropped = R"(
   CREATE TEMP TABLE dropped AS
   WITH deep AS (
-    SELECT run_id, CASE WHEN has_counters(any_value(counters)) THEN least($most, 3) ELSE $most END AS most
-    FROM measured_inference JOIN run USING (run_id) WHERE contains(levels, ',') AND $most IS NOT NULL
-    GROUP BY run_id HAVING count(*) > most),
+    SELECT run_id, any_value(has_counters(counters)) AS counts
+    FROM measured_inference JOIN run USING (run_id)
+    WHERE contains(levels, ',') AND $most IS NOT NULL
+    GROUP BY run_id HAVING count(*) > $most),
   with_memory AS (
     SELECT run_id, coalesce(process, 0) AS process, min(iteration) AS iteration FROM span
     WHERE level = 5 AND type = 'memory' AND iteration >= 0 GROUP BY ALL),
   part AS (
-    SELECT i.run_id, i.process, i.iteration, m.run_id IS NOT NULL AS has_memory, is_typical, is_below,
+    SELECT i.run_id, i.process, i.iteration, is_typical, is_below,
+      m.run_id IS NOT NULL AS has_memory,
       row_number() OVER part_by_latency - 1 AS rank, count(*) OVER part AS size,
-      least(size, CASE WHEN is_typical THEN most - 2 * (most // 5) ELSE most // 5 END) AS wanted
-    FROM measured_inference i JOIN deep USING (run_id)
+      least(size, CASE WHEN is_typical THEN $most - 2 * ($most // 5) ELSE $most // 5 END) AS wanted
+    FROM measured_inference i JOIN deep d ON d.run_id = i.run_id AND NOT d.counts
       LEFT JOIN with_memory m ON m.run_id = i.run_id AND m.process = i.process
         AND m.iteration = i.iteration
     WINDOW part AS (PARTITION BY i.run_id, is_typical, is_below),
       part_by_latency AS (part ORDER BY duration_ns, i.iteration, i.process)),
   stratum AS (
     SELECT *, rank * wanted // size AS stratum,
-      abs((2 * rank + 1) * wanted - (2 * stratum + 1) * size) AS from_middle FROM part)
-  SELECT run_id, process, iteration FROM stratum
-  QUALIFY row_number() OVER (PARTITION BY run_id, is_typical, is_below, stratum
-    ORDER BY has_memory DESC, from_middle, rank) > 1 OR wanted = 0)";
+      abs((2 * rank + 1) * wanted - (2 * stratum + 1) * size) AS from_middle FROM part),
+  tally AS (
+    SELECT s.run_id, coalesce(s.process, 0) AS process, s.iteration,
+      sum(hash(s.site_id, c.name, c.value) % 1000003) AS tally
+    FROM span_counter c JOIN span s USING (run_id, span_id) SEMI JOIN deep USING (run_id)
+    WHERE s.level = 6 AND s.iteration >= 0 GROUP BY ALL),
+  count_of AS (
+    SELECT i.run_id, i.process, i.iteration, tally,
+      row_number() OVER (PARTITION BY i.run_id, tally ORDER BY i.iteration, i.process) AS copy,
+      dense_rank() OVER (PARTITION BY i.run_id ORDER BY tally) AS place
+    FROM measured_inference i JOIN deep d ON d.run_id = i.run_id AND d.counts
+      LEFT JOIN tally t ON t.run_id = i.run_id AND t.process = i.process
+        AND t.iteration = i.iteration)
+  (SELECT run_id, process, iteration FROM stratum
+    QUALIFY row_number() OVER (PARTITION BY run_id, is_typical, is_below, stratum
+      ORDER BY has_memory DESC, from_middle, rank) > 1 OR wanted = 0)
+  UNION ALL
+  SELECT run_id, process, iteration FROM count_of
+  WHERE tally IS NOT NULL AND (copy > 1 OR place > $most))";
 
 constexpr const char* kKept = R"(
   CREATE TEMP TABLE kept AS

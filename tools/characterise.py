@@ -165,7 +165,8 @@ def measure(args, log, place, name, recipe):
 
 def export_all(args, log, models):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        tasks = [pool.submit(export, name, recipe, args.models, 400) for name, recipe in models.items()
+        tasks = [pool.submit(export, name, recipe, args.models, args.export_seconds)
+                 for name, recipe in models.items()
                  if recipe and not (args.out / f"{name}.{args.framework}.xsp").exists()]
         for task in concurrent.futures.as_completed(tasks):
             name, seconds, status, said = task.result()
@@ -212,6 +213,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="its time")
     parser.add_argument("--gpus", type=int, default=1, help="equal GPUs of this machine, a model on each")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
+    parser.add_argument("--export-seconds", type=float, default=400,
+                        help="gives up an export that takes longer")
     parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes, or own")
     parser.add_argument("--profile", default="", help="more options of xsp profile")
     parser.add_argument("--iterations", type=int, default=40, help="inferences of a run with layers")

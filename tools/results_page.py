@@ -143,8 +143,9 @@ def frameworks_table(rows):
     heads = ["model", "framework", "latency, ms", "GPU busy, ms", "GPU busy %", "bottleneck", "mJ an input"]
     return table(heads, [[
         f"[{row['model']}](site/models/{row['model']}.html)", NAMES.get(row["framework"], row["framework"]),
-        interval(row), shown(row["device"], 1e-6), shown(row["device"] and row["device"] / row["latency"], 100),
-        row["bottleneck"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
+        interval(row), shown(row["device"], 1e-6),
+        shown(row["device"] and row["device"] / row["latency"], 100), row["bottleneck"] or shown(None),
+        shown(row["energy"], 1e3)] for row in rows])
 
 
 def span(rows, key, unit, scale=1.0):

@@ -199,7 +199,7 @@ Figure blank(const Source& source) {
   return figure;
 }
 
-// Returns why a figure of counted kernels is not that of all kernels; empty: nearly all are counted.
+// Returns why a figure of counted kernels is not that of all; empty: nearly all are counted.
 std::string doubt_of_count(const Rows& rows, const std::vector<Value>& row) {
   const double uncounted = store::maybe_double(rows.at(row, "uncounted_pct")).value_or(0);
   if (uncounted < 1) return {};

@@ -39,8 +39,8 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
                             const std::string& wanted);
 // Writes a model of the zoo in a format that the framework opens, if it does not open the file that
-// resolve_model found. A format in which the batch is fixed has a file for each batch size, of which
-// that for `batch` is written now.
+// resolve_model found. A format in which the batch is fixed has a file for each batch size, of
+// which that for `batch` is written now.
 Status fit_zoo_model(const experiment::Probe& framework, int batch, Model* model);
 // Completes a model that is stored in two files, as the framework does that: its size is that of
 // both, and its name is what both names begin with.

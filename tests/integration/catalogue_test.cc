@@ -107,6 +107,21 @@ TEST_P(CatalogueTest, TheFiguresAreThoseOfTheAnalyses) {
     EXPECT_LT(rows[2 * i + 1]["low"], rows[2 * i + 1]["value"]);
     EXPECT_GT(rows[2 * i + 1]["high"], rows[2 * i + 1]["value"]);
   }
+  // A share comes with the third that has it.
+  const nlohmann::json thirds = nlohmann::json::parse(
+      run({"analyze", "dominant_third", "results/a.xsp", "--format", "json"}).out);
+  const nlohmann::json third =
+      ask("SELECT word, value FROM result JOIN evaluation ON evaluation = id WHERE metric = "
+          "'third.latency' AND batch = 1");
+  ASSERT_EQ(third.size(), 1u);
+  size_t found = 0;
+  for (const nlohmann::json& one : thirds) {
+    if (one["third"] != third[0]["word"]) continue;
+    ++found;
+    EXPECT_EQ(one["latency_pct"], third[0]["value"]);
+    EXPECT_EQ(one["dominates"].get<std::string>().find("latency"), 0u) << one;
+  }
+  EXPECT_EQ(found, 1u) << third;
   // Nothing ran on a device: the figure is missing, and the catalogue says why.
   const nlohmann::json kernels =
       ask("SELECT value, note FROM result WHERE metric = 'kernels.share'");

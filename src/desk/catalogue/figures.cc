@@ -33,6 +33,8 @@ struct Source {
   const char* second_column = "";
   const char* second_text = "";
   const char* needed = "";  // a column that is not empty in the figure's row
+  const char* other = "";   // the column of the value, if the first one is empty
+  const char* name = "";    // the column of a word that says of what the value is
   bool is_sum = false;
   bool is_word = false;
   bool is_counted = false;  // of kernels, some of which may have no counters
@@ -61,6 +63,16 @@ struct Source {
     one.needed = its_column;
     return one;
   }
+  constexpr Source otherwise(const char* its_column) const {
+    Source one = *this;
+    one.other = its_column;
+    return one;
+  }
+  constexpr Source named(const char* its_column) const {
+    Source one = *this;
+    one.name = its_column;
+    return one;
+  }
   constexpr Source counted() const {
     Source one = *this;
     one.is_counted = true;
@@ -85,6 +97,7 @@ constexpr const char* kModelAnalysis = "model_information";
 constexpr const char* kSummary = "model_summary";
 constexpr const char* kRoofline = "layer_roofline";
 constexpr const char* kConvolution = "convolution_share";
+constexpr const char* kThird = "dominant_third";
 constexpr const char* kKernels = "kernels_in_model";
 constexpr std::array kSources = {
     Source{"inference.latency", kModelAnalysis, "latency_ns", "ns", "model"}.ends("low_ns",
@@ -116,6 +129,23 @@ constexpr std::array kSources = {
     Source{"convolution.kernel_share", kConvolution, "share_pct", "pct", "kernel"}
         .where("figure", "kernel latency")
         .where("source", "device"),
+    Source{"third.latency", kThird, "latency_pct", "pct", "layer"}
+        .where("dominates", "latency")
+        .named("third"),
+    Source{"third.kernels", kThird, "kernel_latency_pct", "pct", "kernel"}
+        .where("dominates", "kernel latency")
+        .named("third"),
+    Source{"third.memory", kThird, "memory_pct", "pct", "layer"}
+        .where("dominates", "memory")
+        .named("third"),
+    Source{"third.flops", kThird, "counted_flops_pct", "pct", "layer"}
+        .where("dominates", "flops")
+        .named("third")
+        .otherwise("flops_pct"),
+    Source{"third.accesses", kThird, "counted_accesses_pct", "pct", "layer"}
+        .where("dominates", "accesses")
+        .named("third")
+        .otherwise("accesses_pct"),
     // Without the work of the layers or kernels, the bottleneck is only what nobody recorded.
     word("bottleneck", "bottleneck", "bottleneck", "").needs("work"),
     Source{"bottleneck.share", "bottleneck", "share_pct", "pct", ""}.needs("work"),
@@ -216,10 +246,12 @@ std::optional<Figure> figure_of(const Table& table, const Source& source, int64_
   bool is_found = false;
   for (const auto& row : rows.all()) {
     if (!rows.fits(row, source, batch)) continue;
-    const auto value = store::maybe_double(rows.at(row, source.column));
+    auto value = store::maybe_double(rows.at(row, source.column));
+    if (!value) value = store::maybe_double(rows.at(row, source.other));
     const std::string doubt = store::text_of(rows.at(row, "doubt"));
     if (!doubt.empty()) figure.doubt = doubt;
     if (source.is_counted) figure.doubt = doubt_of_count(rows, row);
+    if (*source.name != '\0') figure.word = store::text_of(rows.at(row, source.name));
     if (source.is_word) figure.word = store::text_of(rows.at(row, source.column));
     if (source.is_sum) {
       if (value) figure.value = figure.value.value_or(0) + *value;

@@ -21,7 +21,7 @@ namespace xsp::catalogue {
 struct Figure {
   std::string metric;
   std::optional<double> value;
-  std::string word;           // a figure that is a word, such as a bound
+  std::string word;           // a figure that is a word, such as a bound; or of what the value is
   std::optional<double> low;  // 95 % interval
   std::optional<double> high;
   std::string unit;

@@ -100,7 +100,13 @@ Cell number_cell(double value, std::string_view unit) {
 
 Cell figure_cell(const catalogue::Figure* figure) {
   if (figure == nullptr) return not_measured();
-  if (!figure->word.empty()) return text_cell(figure->word);
+  if (!figure->word.empty()) {
+    Cell cell = text_cell(figure->word);
+    if (figure->value) {
+      cell.html += "<small>" + escaped(number_text(*figure->value, figure->unit)) + "</small>";
+    }
+    return cell;
+  }
   if (!figure->value) return not_measured(figure->note);
   Cell cell = number_cell(*figure->value, figure->unit);
   if (figure->low && figure->high) {

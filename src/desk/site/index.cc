@@ -98,6 +98,30 @@ std::string kernels_table(const Entries& entries, const SubjectColumns& subject)
                     rows);
 }
 
+std::string thirds_table(const Entries& entries, const SubjectColumns& subject) {
+  Rows rows;
+  for (const Entry& entry : entries) {
+    const Known& one = entry.worked();
+    if (one.measured("third.latency") == nullptr) continue;
+    std::vector<Cell> row = subject.cells(entry);
+    row.push_back(number_cell(static_cast<double>(one.batch), "count"));
+    for (const char* metric :
+         {"third.latency", "third.kernels", "third.memory", "third.flops", "third.accesses"}) {
+      row.push_back(of(&one, metric));
+    }
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) return {};
+  return section("thirds", "Where in the network",
+                 "The third of the layers, in their order, that has most of the layers' latency on "
+                 "the host, of their kernels' time, of the memory that they allocate, and of the "
+                 "flops and the memory accesses that were counted, or that their shapes tell if "
+                 "none were; and its share, of which a third of equal layers has 33 %.") +
+         table_html("thirds-table", "Which third of the network dominates",
+                    subject.heads({"batch", "latency", "kernels", "memory", "flops", "accesses"}),
+                    rows);
+}
+
 // One chart for each device of each system, because each has its own roof.
 std::string rooflines(const Entries& entries) {
   std::map<std::string, Chart> charts;
@@ -350,9 +374,9 @@ std::string index_page(const std::vector<Known>& all, const Entries& entries) {
   return page_html("Models, frameworks and systems", "",
                    subject.lead() + models_table(all, entries, subject) +
                        accuracy_charts(all, entries) + rooflines(entries) +
-                       kernels_table(entries, subject) + batch_table(entries, subject) +
-                       energy_table(entries, subject) + frameworks_table(all) +
-                       load_table(entries, subject) + systems_table(all));
+                       kernels_table(entries, subject) + thirds_table(entries, subject) +
+                       batch_table(entries, subject) + energy_table(entries, subject) +
+                       frameworks_table(all) + load_table(entries, subject) + systems_table(all));
 }
 
 }  // namespace xsp::site

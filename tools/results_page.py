@@ -74,6 +74,10 @@ work AS (
     max(CASE WHEN metric = 'kernels.bound' AND batch = largest THEN word END) AS bound,
     max(CASE WHEN metric = 'kernels.occupancy' AND batch = largest THEN value END) AS occupancy,
     max(CASE WHEN metric = 'convolution.kernel_share' AND batch = largest THEN value END) AS convolution,
+    max(CASE WHEN metric = 'third.kernels' AND batch = largest THEN word END) AS third_of_kernels,
+    max(CASE WHEN metric = 'third.memory' AND batch = largest THEN word END) AS third_of_memory,
+    max(CASE WHEN metric = 'third.flops' AND batch = largest THEN word END) AS third_of_flops,
+    max(CASE WHEN metric = 'third.accesses' AND batch = largest THEN word END) AS third_of_accesses,
     max(CASE WHEN metric = 'energy.input' AND batch = largest THEN value END) AS energy,
     max(CASE WHEN metric = 'power' AND batch = largest THEN value END) AS power
   FROM deep GROUP BY model, largest)
@@ -136,6 +140,8 @@ def models_table(rows):
         row["bound"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
 
 
+# What the manifests' tasks are called where inputs of all kinds stand side by side.
+TASKS = {"classification": "image classification"}
 NAMES = {"torch": "PyTorch", "pjrt": "XLA", "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT"}
 
 
@@ -155,12 +161,35 @@ def span(rows, key, unit, scale=1.0):
     return f"{first} to {last}, in the middle {median}"
 
 
-def grouped(rows, key):
-    """Returns the models' names by a value."""
+def grouped(rows, key, of=lambda row: row["model"]):
+    """Returns the models' names, or what else is asked of them, by a value."""
     groups = {}
     for row in rows:
-        groups.setdefault(row[key], []).append(row["model"])
+        groups.setdefault(row[key], []).append(of(row))
     return groups
+
+
+def counted(rows, key):
+    """Returns how many models have each value of a word, the most frequent first."""
+    found = sorted(grouped(rows, key).items(), key=lambda item: -len(item[1]))
+    return ", ".join(f"{value} {len(names)}" for value, names in found if value is not None)
+
+
+def classes_table(rows):
+    """Returns a row for each class of models; a median stands for the class."""
+    def middle(some, key, scale=1.0):
+        known = sorted(row[key] for row in some if row[key] is not None)
+        return shown(known[len(known) // 2] if known else None, scale)
+
+    lines = []
+    for task, names in sorted(grouped(rows, "task", lambda row: row).items()):
+        _, _, known = extremes(names, "rate")
+        lines.append([task, len(names), middle(names, "busy_at_one"), middle(names, "gain"),
+                      middle(names, "convolution"), middle(names, "intensity"),
+                      counted(names, "bound"),
+                      *(f"{shown(row['rate'], 1e-12)} ({row['model']})" for row in (known[-1], known[0]))])
+    return table(["class", "models", "GPU busy % at 1", "gain of batching", "convolution %", "flop/B",
+                  "bound", "best Tflop/s", "worst Tflop/s"], lines)
 
 
 def answers(rows, resnet):
@@ -186,6 +215,13 @@ def answers(rows, resnet):
            "; ".join(f"{bottleneck}: {', '.join(names)}" for bottleneck, names in found) + ".")
     yield ("Who uses the arithmetic best, and worst?",
            f"At the knee: {span(deep, 'rate', 'Tflop/s', 1e-12)}.")
+    yield ("Which third of the network dominates, and which class uses the GPU best?",
+           "At the knee, the number of models by the third of their layers that has most of the kernels' "
+           f"time is {counted(deep, 'third_of_kernels')}; of the memory {counted(deep, 'third_of_memory')}; "
+           f"of the flops {counted(deep, 'third_of_flops')}; of the accesses to memory "
+           f"{counted(deep, 'third_of_accesses')}. By class, at the knee unless batch 1 is named, each "
+           "figure the middle one of the class:\n\n"
+           + classes_table([dict(row, gain=row["highest"] / row["online"]) for row in deep]))
     yield ("What does an input cost in energy?",
            f"At the knee: {span(deep, 'energy', 'mJ', 1e3)}. At batch 1 it costs "
            f"{span(saved, 'saved', 'times as much')}.")
@@ -206,13 +242,11 @@ def wrapped(text):
     return "\n\n".join(["\n".join(lines), *others])
 
 
-def missing(xsp, rows):
-    """Returns the names of the zoo's models, those of packages left out, of which no list has a row."""
+def zoo(xsp):
+    """Returns what xsp lists of each model, those of packages left out."""
     done = subprocess.run([xsp, "models", "--list", "--format", "json"], capture_output=True, text=True,
                           check=True)
-    measured = {row["model"] for row in rows}
-    return sorted(model["name"] for model in json.loads(done.stdout)
-                  if model["source"].split()[0] in ("export", "zoo") and model["name"] not in measured)
+    return [model for model in json.loads(done.stdout) if model["source"].split()[0] in ("export", "zoo")]
 
 
 def main():
@@ -230,6 +264,11 @@ def main():
         catalogue = Catalogue(args.xsp, folder / "catalogue.sqlite")
         rows, systems, resnet, settled, sides = (
             catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET, SETTLED, FRAMEWORKS))
+    models = zoo(args.xsp)
+    tasks = {model["name"]: TASKS.get(model["task"], model["task"]) for model in models}
+    rows = [dict(row, task=tasks.get(row["model"], "other")) for row in rows]
+    measured = {row["model"] for row in rows + sides}
+    missing = sorted(model["name"] for model in models if model["name"] not in measured)
     text = (args.output / "method.md").read_text(encoding="utf-8").rstrip()
     machines = table([*FACTS, "fingerprint"], [
         [*(json.loads(row["facts"]).get(key, "not known") for key in FACTS.values()), row["fingerprint"]]
@@ -241,7 +280,7 @@ def main():
     parts += [wrapped(f"**{question}** {answer}") for question, answer in answers(rows, resnet)]
     if sides:
         parts += ["## The same model in other frameworks, at batch 1", frameworks_table(sides)]
-    parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing(args.xsp, rows + sides))}`")]
+    parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing)}`")]
     (args.output / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"{len(rows)} models, of which {sum(row['batch'] is not None for row in rows)} with their work")
 

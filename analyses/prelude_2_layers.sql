@@ -355,10 +355,10 @@ CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_typ
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
 -- Returns the type of a layer's arithmetic by its data: integers if some of them have 8 bits; 'unpacked' if the data
--- does not tell.
+-- does not tell. An output behind the first may be a library's workspace, of bytes.
 CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS CASE
   WHEN regexp_matches(type, 'MatMul(NBits|Bnb4|FpQ4)$') THEN 'unpacked'
-  WHEN list_has_any(list_concat(input_types, output_types), ['int8', 'uint8']) THEN 'int8'
+  WHEN list_has_any(list_append(input_types, output_types[1]), ['int8', 'uint8']) THEN 'int8'
   WHEN input_types[1] = 'float64' THEN 'fp64' WHEN input_types[1] = 'float16' THEN 'fp16'
   WHEN input_types[1] = 'bfloat16' THEN 'bf16' ELSE 'fp32' END;
 

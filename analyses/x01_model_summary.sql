@@ -142,7 +142,8 @@ line AS (
   FROM by_type WHERE rank <= shown_types
   UNION ALL
   SELECT 46, 'where', concat(count(*), ' more types'), sum(part_ns), 'ns', 100 * sum(share),
-    concat(sum(layers), ' layers', CASE WHEN any_value(is_device) THEN ', in kernels' END)
+    CASE WHEN count(layers) = 0 THEN 'kernels outside of all layers'
+      ELSE concat(sum(layers), ' layers', CASE WHEN any_value(is_device) THEN ', in kernels' END) END
   FROM by_type WHERE rank > shown_types HAVING count(*) > 0
   UNION ALL
   SELECT 47, 'where', 'convolution', sum(part_ns), 'ns', 100 * sum(share), 'of the above, fused ones included'
@@ -157,7 +158,8 @@ line AS (
   UNION ALL
   -- These shares are those of the inference in which the layers were recorded.
   SELECT 50, 'sum', 'layers together', self_ns, 'ns', pct(self_ns, greatest(self_ns, with_ns)),
-    CASE WHEN is_device THEN 'on the host, where they launch kernels'
+    CASE WHEN (SELECT bool_and(time_of = 'device') FROM layer) THEN 'on the device'
+         WHEN is_device THEN 'on the host, where they launch kernels'
          WHEN is_another THEN 'of the inference in which they were recorded' ELSE 'of the latency' END
   FROM whole, recorded, (SELECT is_device FROM divided LIMIT 1)
   UNION ALL

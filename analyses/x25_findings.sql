@@ -42,7 +42,10 @@ WITH doubt AS (
   FROM level_doubt WHERE batch = (SELECT batch FROM finding_batch) GROUP BY kind, doubt
   UNION ALL
   SELECT concat(sum(count), ' records were lost'), 'Record fewer levels, or a part of the program.'
-  FROM loss WHERE source <> 'stacks' HAVING sum(count) > 0
+  FROM loss WHERE source <> 'stacks' AND cause NOT LIKE 'kernels of a CUDA graph%' HAVING sum(count) > 0
+  UNION ALL
+  SELECT concat(sum(count), ' launches of CUDA graphs were not counted'), 'Profile without graphs for their counters.'
+  FROM loss WHERE cause LIKE 'kernels of a CUDA graph%' HAVING sum(count) > 0
   UNION ALL
   SELECT concat(sum(value), CASE name WHEN 'open_spans' THEN ' spans never ended'
     WHEN 'executions_unmatched' THEN ' executions have no launch' ELSE ' spans overlap without nesting' END),

@@ -1,6 +1,7 @@
 -- @title Copies
 -- @rule The device runs no kernel while data are copied.
-SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' while it runs no kernel',
+SELECT concat(CASE WHEN of_copies < 0.5 * ns THEN 'The device waits while the host prepares copies, for '
+      ELSE 'The device copies data for ' END, step_share(ns - of_pageable), ' while it runs no kernel',
     mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,
   concat('Copy ahead of the ', unit_name(), ' on a stream of its own, so that kernels run meanwhile; ',
@@ -10,5 +11,7 @@ SELECT concat('The device copies data for ', step_share(ns - of_pageable), ' whi
     'copied beside kernels is hidden there.') AS check,
   culprit, layer
 FROM blamed(['copy', 'copy preparation'], NULL), (
-    SELECT coalesce(sum(ns), 0) AS of_pageable FROM finding_time WHERE cause <> 'synchronisation' AND kind = 'pageable')
+    SELECT coalesce(sum(ns) FILTER (cause <> 'synchronisation' AND kind = 'pageable'), 0) AS of_pageable,
+      coalesce(sum(ns) FILTER (cause = 'copy'), 0) AS of_copies
+    FROM finding_time)
 WHERE ns > of_pageable

@@ -16,10 +16,14 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
   CASE WHEN culprit IN (SELECT function FROM framework WHERE is_optimiser)
       THEN concat('Let the optimiser update all parameters at once (fused=True, where the framework has it), or ',
         'compile its step.')
+    WHEN is_on_device() AND NOT is_watched() AND layer IS NOT NULL
+      THEN concat(culprit, ' launches no kernel there: keep its data on the device, or compute it once and not in ',
+        'each ', unit_name(), '.')
     WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
         OR culprit IN (SELECT function FROM framework)
       THEN concat('Call fewer modules and operators, each on more data',
-        coalesce(', or compile the model (' || compiler_name() || ')', ''), ': this is Python around operators.')
+        coalesce(', or compile the model (' || compiler_name() || ')', ''),
+        CASE WHEN EXISTS (FROM stack WHERE kind = 'python') THEN ': this is Python around operators' END, '.')
     ELSE concat('Take ', blame_text(culprit, layer, place), ' out of the step: do it once for many steps, ahead on ',
       'another process, or with operators of the framework or NumPy.') END AS advice,
   'time_of_step' AS evidence,

@@ -43,7 +43,7 @@ CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 -- Returns what the advice to make kernels faster must add if the device waits for the host most of the time.
 CREATE OR REPLACE TEMP MACRO while_host_text() AS (
   SELECT CASE WHEN is_on_device() AND waits_ns > 0.5 * step_ns
-    THEN printf(' First make the host faster: the device waits for it for %.0f %% of the %s.',
+    THEN printf(' First make the host faster: the device is idle for %.0f %% of the %s.',
       pct(waits_ns, step_ns), unit) ELSE '' END
   FROM finding_step, (
     SELECT coalesce(sum(time_ns), 0) AS waits_ns FROM finding_step_cause
@@ -51,6 +51,10 @@ CREATE OR REPLACE TEMP MACRO while_host_text() AS (
 
 -- ---- The parts of its time -----------------------------------------------------------------------------------
 
+-- Whether a layer multiplies its input with weights, by its own name or by its module's.
+CREATE OR REPLACE TEMP MACRO is_projection(layer) AS regexp_matches(lower(layer),
+  '(^|/)(linear|addmm|gemm|conv[a-z0-9_]*)(#[0-9]+)?$|'
+  '(query|key|value|qkv|dense|proj[a-z]*|[qkvo]_proj|fc[0-9]*)(/[a-z]*(#[0-9]+)?)?$');
 -- The kind of work of a kernel or an operator, by its name and its layer's name. NULL: another kind.
 CREATE OR REPLACE TEMP TABLE finding_elementwise AS
   SELECT operator FROM operator_cost

@@ -2,10 +2,12 @@
 -- @rule Attention is computed product by product, and the matrix of its scores goes through memory.
 -- @needs layer
 -- Finds batched products and a softmax in a model that uses no fused attention: each of them reads or writes the
--- scores. The masks, scales and copies between them, in the same module, do so as well.
+-- scores. The masks, scales and copies between them, in the same module, do so as well. The products with weights before
+-- and behind them do not, and stay in a fused attention.
 WITH work AS (
   SELECT *, regexp_replace(layer, '[^/]*$', '') AS module,
-    cause = 'compute' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention') AS is_product
+    cause = 'compute' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention')
+      AND NOT is_projection(layer) AS is_product
   FROM finding_time),
 attention AS (
   SELECT sum(ns) AS ns, first(layer ORDER BY ns DESC, layer) FILTER (kind = 'softmax') AS layer

@@ -1,5 +1,7 @@
 // xsp analyze: lists the catalogue of analyses, or runs one of them over an .xsp file.
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct AnalyzeOptions {
   std::string name;
   std::string file;
   std::vector<std::string> params;
+  std::optional<int64_t> batch;  // short for --param batch=N
   bool list = false;
   OutputOptions output;
 };
@@ -97,7 +100,9 @@ Status analyze_file(const AnalyzeOptions& options) {
   if (options.file.empty()) {
     return usage("analyze " + options.name + ": no .xsp file was named: xsp profile makes one");
   }
-  XSP_TRY(const analyze::Parameters parameters, parse_parameters(options.params));
+  std::vector<std::string> params = options.params;
+  if (options.batch) params.push_back("batch=" + std::to_string(*options.batch));
+  XSP_TRY(const analyze::Parameters parameters, parse_parameters(params));
   XSP_TRY(store::Database database, store::Database::open(options.file));
   return print_analysis(database, analysis->name, parameters, options.output);
 }
@@ -114,6 +119,9 @@ void add_analyze(CLI::App& app, int& exit_status) {
       ->type_name("NAME=VALUE")
       ->expected(1)
       ->take_all();
+  verb->add_option("--batch", options->batch, "Short for --param batch=N")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   verb->add_flag("--list", options->list, "List the catalogue; with NAME, explain that analysis");
   add_output_options(*verb, options->output);
   verb->footer(
@@ -124,7 +132,7 @@ void add_analyze(CLI::App& app, int& exit_status) {
       "  xsp analyze --list\n"
       "  xsp analyze --list a2                          what it computes, its columns\n"
       "  xsp analyze model_summary resnet50.xsp\n"
-      "  xsp analyze a2 resnet50.xsp --param batch=8 --all\n"
+      "  xsp analyze a2 resnet50.xsp --batch 8 --all\n"
       "  xsp analyze a6 resnet50.xsp --format json | jq '.[0]'");
   verb->callback([options, &exit_status] {
     const Status status = analyze_file(*options);

@@ -30,7 +30,7 @@ std::string command_for(const Row& row, const std::string& file,
   const bool is_quoted = file.find(' ') != std::string::npos;
   std::string command = "xsp analyze " + row.text("evidence") + " ";
   command += is_quoted ? "'" + file + "'" : file;
-  if (batch) command += " --param batch=" + std::to_string(*batch);
+  if (batch) command += " --batch " + std::to_string(*batch);
   return command;
 }
 

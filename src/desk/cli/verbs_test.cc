@@ -128,6 +128,7 @@ TEST_F(Verbs, MisuseExitsWith2InOneLine) {
       {"analyze", "a1", file(), "--param", "batch"},
       {"analyze", "a6", file(), "--param", "batch=1.5"},
       {"analyze", "a6", file(), "--param", "batch=1", "--param", "batch=2"},
+      {"analyze", "a6", file(), "--param", "batch=1", "--batch", "2"},
       {"analyze", "a6", file(), "--param", "colour=red"},
       {"query", file(), "SELECT nothing_such"},
       {"query", file(), ""},
@@ -175,6 +176,8 @@ TEST_F(Verbs, FindingsHaveTheRowsOfTheAnalysis) {
   EXPECT_EQ(
       json.out,
       run_verb({"analyze", "findings", file(), "--param", "batch=2", "--format", "json"}).out);
+  EXPECT_EQ(json.out,
+            run_verb({"analyze", "findings", file(), "--batch", "2", "--format", "json"}).out);
   const auto rows = nlohmann::json::parse(json.out);
   ASSERT_GT(rows.size(), 2u);
   EXPECT_EQ(rows[0]["rule"], "type_below_roof");

@@ -6,11 +6,12 @@
 CREATE OR REPLACE TEMP TABLE inference_part AS
   WITH layer AS MATERIALIZED (FROM layers(chosen_batch(2, asked_batch()))),
   kernel AS MATERIALIZED (
-    SELECT coalesce(layer, 'no layer') AS layer, kernel_label(name) AS kernel,
+    SELECT coalesce(layer, 'no layer') AS layer, any_value(layer_type) AS layer_type, kernel_label(name) AS kernel,
       sum(total_ns) / any_value(typical) AS latency_ns, sum(executions) / any_value(typical) AS number
     FROM launched_operation JOIN run_latency USING (run_id)
     WHERE is_kernel AND list_contains(kernel_run_ids([chosen_batch(2, asked_batch())]), run_id) GROUP BY ALL)
-  SELECT coalesce(l.type, k.layer) AS type, k.*
+  -- The layers of a graph that a framework launches are only in the runs with kernels.
+  SELECT coalesce(l.type, k.layer_type, k.layer) AS type, k.* EXCLUDE (layer_type)
   FROM kernel k LEFT JOIN (SELECT name, any_value(type) AS type FROM layer GROUP BY name) l ON l.name = k.layer
   UNION ALL BY NAME
   SELECT coalesce(type, 'unknown') AS type, name AS layer, sum(self_ns) AS latency_ns,

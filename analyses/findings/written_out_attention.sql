@@ -2,8 +2,8 @@
 -- @rule Attention is computed product by product, and the matrix of its scores goes through memory.
 -- @needs layer
 -- Finds batched products and a softmax in a model that uses no fused attention: each of them reads or writes the
--- scores. The masks, scales and copies between them, in the same module, do so as well. The products with weights before
--- and behind them do not, and stay in a fused attention.
+-- scores. The masks, scales and copies between them, in the same module, do so as well. The products with weights
+-- before and behind them do not, and stay in a fused attention.
 WITH work AS (
   SELECT *, regexp_replace(layer, '[^/]*$', '') AS module,
     cause = 'compute' AND regexp_matches(lower(concat(culprit, ' ', layer)), 'bmm|attn|attention')

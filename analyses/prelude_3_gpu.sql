@@ -231,7 +231,8 @@ CREATE OR REPLACE TEMP MACRO kernels(batches, most := NULL) AS TABLE
 
 -- Compilers move constants by multiplying 16-bit numbers by zero (HFMA2), which the device counts as operations.
 -- Returns whether all fp16 operations of a kernel are such moves, because its name tells other data.
-CREATE OR REPLACE TEMP MACRO only_moves_fp16(name) AS regexp_matches(name, '\b(float|double|long)\b|f32|OpaqueType<')
+CREATE OR REPLACE TEMP MACRO only_moves_fp16(name) AS
+  regexp_matches(name, '\b(float|double|long)\b|f32|OpaqueType<|<bool,')
   AND NOT regexp_matches(lower(name), 'half|bfloat|bf16|(^|[^b])f16|fp16|_h\d|16816|1688h|hgemm');
 -- Returns the counters of each kernel by batch size, place and name: means over the executions that have a value.
 -- `moves` are the counted operations that are moves, and are not in the value of fp16_flops.

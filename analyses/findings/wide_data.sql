@@ -1,12 +1,11 @@
 -- @title Wide data
 -- @rule The memory limits layers whose data have 32 bits.
 -- @needs layer
--- Below a tenth of the roof it is the latency of the memory, or of the launch, that takes the time, and not the bytes.
 WITH memory_bound AS (
   SELECT sum(ns) FILTER (bound LIKE 'memory%' AND precision = 'fp32') AS ns,
     coalesce(sum(ns) FILTER (bound = 'memory' AND precision = 'fp32'), 0) AS certain_ns,
     max_by(evidence, ns) AS evidence
-  FROM finding_part WHERE is_known AND high_least_ns >= 0.1 * ns)
+  FROM finding_part WHERE is_known)
 SELECT printf('Layers of 32-bit data that memory bounds take %s%s of the %s.',
     CASE WHEN certain_ns = 0 THEN 'up to ' ELSE '' END,
     allowed_text(coalesce(nullif(certain_ns, 0), ns), ns, whole_ns()), unit_name()) AS finding, 'layer' AS level,

@@ -140,7 +140,7 @@ def models_table(rows):
         row["bound"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
 
 
-# What the manifests' tasks are called where inputs of all kinds stand side by side.
+# The page names a task more closely than its manifest does, because its classes have inputs of all kinds.
 TASKS = {"classification": "image classification"}
 NAMES = {"torch": "PyTorch", "pjrt": "XLA", "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT"}
 

@@ -1,10 +1,12 @@
 -- @title Copies
 -- @rule The device runs no kernel while data are copied.
-SELECT concat(CASE WHEN of_copies < 0.5 * ns THEN 'The device waits while the host prepares copies, for '
-      ELSE 'The device copies data for ' END, step_share(ns - of_pageable), ' while it runs no kernel',
+SELECT concat(CASE WHEN of_copies < 0.5 * ns
+      THEN concat('The device is idle for ', step_share(ns - of_pageable), ' while the host prepares copies')
+      ELSE concat('The device copies data for ', step_share(ns - of_pageable), ' while it runs no kernel') END,
     mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,
-  concat('Copy ahead of the ', unit_name(), ' on a stream of its own, so that kernels run meanwhile; ',
+  concat(CASE WHEN of_copies < 0.5 * ns THEN 'Copy fewer and larger pieces. ' END, 'Copy ahead of the ', unit_name(),
+    ' on a stream of its own, so that kernels run meanwhile; ',
     'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') AS advice,
   'time_of_step' AS evidence,
   concat('The causes copy and copy preparation of time_of_step must take less: what is ',

@@ -16,8 +16,8 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
   CASE WHEN culprit IN (SELECT function FROM framework WHERE is_optimiser)
       THEN concat('Let the optimiser update all parameters at once (fused=True, where the framework has it), or ',
         'compile its step.')
-    WHEN is_on_device() AND NOT is_watched() AND layer IS NOT NULL
-      THEN concat(culprit, ' launches no kernel there: keep its data on the device, or compute it once and not in ',
+    WHEN is_on_device() AND NOT is_watched() AND culprit IN (SELECT type FROM layer_site)
+      THEN concat(culprit, ' launches no kernel here: keep its data on the device, or compute it once and not in ',
         'each ', unit_name(), '.')
     WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
         OR culprit IN (SELECT function FROM framework)

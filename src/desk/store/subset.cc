@@ -17,7 +17,7 @@ struct Part {
   std::string_view rows;
 };
 
-// Neighbours in the orders that are named differ little, which DuckDB compresses well.
+// Sorted rows differ little from their neighbours, and DuckDB compresses them well.
 constexpr Part kParts[] = {
     {"evaluation", "FROM evaluation"},
     {"run", "FROM run"},

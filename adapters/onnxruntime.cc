@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "adapters/onnxruntime/binding.h"
 #include "adapters/onnxruntime/layers.h"
 #include "adapters/onnxruntime/library.h"
 #include "adapters/onnxruntime/profile.h"
@@ -45,7 +47,7 @@ struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// Holds an input's value; the adapter owns its memory.
+// Holds an input's value in the host's memory, which the adapter owns.
 struct Input {
   std::unique_ptr<void, Freed> memory;
   Handle<OrtValue> value{nullptr, nullptr};
@@ -72,6 +74,7 @@ xsp_tensor_info info_of(const Signature& signature) {
 struct xsp_model {
   const xsp_host* host = nullptr;
   xsp::ort::Session session;
+  std::unique_ptr<xsp::ort::Binding> binding;  // of inputs and outputs on a GPU; null: on the host
   xsp::ort::Layers layers;
   std::string prefix;  // prefix of all files that this model creates in the scratch folder
   std::vector<Signature> inputs;
@@ -87,6 +90,7 @@ struct xsp_model {
   std::vector<Window> windows;  // times of the recorded runs
   // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;
+  std::vector<std::vector<std::byte>> downloads;  // of results that are on a GPU
   std::vector<xsp_tensor> results;
 
   void release_outputs() {
@@ -111,6 +115,7 @@ struct xsp_model {
   ~xsp_model() {
     release_outputs();
     (void)end_profiling();
+    binding.reset();
     session.session.reset();  // a session that failed to open leaves a profile, too
     const std::filesystem::path mine(prefix);
     std::error_code error;
@@ -152,6 +157,15 @@ void describe(xsp_model* model) {
   model->output_values.resize(model->outputs.size());
 }
 
+xsp_status open_binding(xsp_model* model) {
+  if (model->session.device < 0) return XSP_OK;
+  model->binding = std::make_unique<xsp::ort::Binding>();
+  const Problem problem = model->binding->open(model->session.session.get(), model->session.device);
+  if (!problem) return XSP_OK;
+  return fail(model->host, XSP_FAILED,
+              "IO binding: " + problem.text + ": --option io_binding=off does without");
+}
+
 xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model** result) {
   return guarded(host, [&] {
     if (library().api == nullptr) return fail(host, XSP_NOT_AVAILABLE, library().absent);
@@ -168,6 +182,8 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     if (status == XSP_OK) status = read_signatures(host, session, false, &model->outputs);
     if (status != XSP_OK) return status;
     describe(model.get());
+    status = open_binding(model.get());
+    if (status != XSP_OK) return status;
     if (model->session.records) {
       model->layers.read(options.path, model->session.optimized_model, options.model_site);
     }
@@ -197,7 +213,28 @@ xsp_status bad_input(xsp_model* model, const char* name, const std::string& why)
               std::string("input '") + name + "': " + why + ": see the model's signature");
 }
 
+bool is_out_of_memory(const Problem& problem) {
+  const auto has = [&](const char* part) { return problem.text.find(part) != std::string::npos; };
+  return has("Failed to allocate memory") || has("bad_alloc") || has("out of memory");
+}
+
+xsp_status run_failed(xsp_model* model, const Problem& problem) {
+  if (is_out_of_memory(problem)) {
+    return fail(model->host, XSP_OUT_OF_MEMORY,
+                "run: out of memory: " + problem.text + ": use a smaller batch");
+  }
+  const bool is_input = problem.code == ORT_INVALID_ARGUMENT;
+  return fail(model->host, is_input ? XSP_BAD_INPUT : XSP_FAILED,
+              "run: " + problem.text + ": give inputs that suit the model with --input");
+}
+
 xsp_status set_input(xsp_model* model, size_t index, const xsp_tensor& tensor) {
+  if (model->binding != nullptr) {
+    const Problem problem = model->binding->set_input(tensor);
+    if (!problem) return XSP_OK;
+    return is_out_of_memory(problem) ? run_failed(model, problem)
+                                     : bad_input(model, tensor.name, problem.text);
+  }
   const OrtApi* api = library().api;
   const size_t bytes = (tensor.data_bytes / kAlignment + 1) * kAlignment;
   Input& input = model->values[index];
@@ -222,6 +259,8 @@ xsp_status set_input(xsp_model* model, size_t index, const xsp_tensor& tensor) {
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return guarded(model->host, [&] {
     model->has_inputs = false;
+    if (model->binding != nullptr) model->binding->clear();
+    std::vector<bool> is_set(model->inputs.size());
     model->values.clear();
     model->values.resize(model->inputs.size());
     model->input_values.assign(model->inputs.size(), nullptr);
@@ -236,28 +275,18 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
       if (!why.empty()) return bad_input(model, tensor.name, why);
       const xsp_status status = set_input(model, index, tensor);
       if (status != XSP_OK) return status;
+      is_set[index] = true;
     }
     for (size_t i = 0; i < model->inputs.size(); ++i) {
-      if (model->input_values[i] == nullptr) {
-        return bad_input(model, model->inputs[i].name.c_str(), "it is missing");
-      }
+      if (!is_set[i]) return bad_input(model, model->inputs[i].name.c_str(), "it is missing");
+    }
+    if (model->binding != nullptr) {
+      const Problem problem = model->binding->bind_outputs(model->outputs);
+      if (problem) return run_failed(model, problem);
     }
     model->has_inputs = true;
     return XSP_OK;
   });
-}
-
-xsp_status run_failed(xsp_model* model, const Problem& problem) {
-  const bool is_memory = problem.text.find("Failed to allocate memory") != std::string::npos ||
-                         problem.text.find("bad_alloc") != std::string::npos ||
-                         problem.text.find("out of memory") != std::string::npos;
-  if (is_memory) {
-    return fail(model->host, XSP_OUT_OF_MEMORY,
-                "run: out of memory: " + problem.text + ": use a smaller batch");
-  }
-  const bool is_input = problem.code == ORT_INVALID_ARGUMENT;
-  return fail(model->host, is_input ? XSP_BAD_INPUT : XSP_FAILED,
-              "run: " + problem.text + ": give inputs that suit the model with --input");
 }
 
 xsp_status run(xsp_model* model) {
@@ -265,10 +294,14 @@ xsp_status run(xsp_model* model) {
   model->release_outputs();
   const bool records = model->session.records;
   const int64_t start_ns = records ? xsp_now_ns() : 0;
-  OrtStatus* status = library().api->Run(model->session.session.get(), nullptr,
-                                         model->input_names.data(), model->input_values.data(),
-                                         model->input_names.size(), model->output_names.data(),
-                                         model->output_names.size(), model->output_values.data());
+  OrtSession* session = model->session.session.get();
+  OrtStatus* status =
+      model->binding != nullptr
+          ? model->binding->run(session)
+          : library().api->Run(session, nullptr, model->input_names.data(),
+                               model->input_values.data(), model->input_names.size(),
+                               model->output_names.data(), model->output_names.size(),
+                               model->output_values.data());
   if (status == nullptr && !records) return XSP_OK;
   return guarded(model->host, [&] {
     const Problem problem = take(status);
@@ -283,6 +316,13 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
     const OrtApi* api = library().api;
     model->results.clear();
     model->result_dimensions.assign(model->outputs.size(), {});
+    model->downloads.assign(model->outputs.size(), {});
+    if (model->binding != nullptr) {
+      model->release_outputs();
+      const Problem problem = model->binding->outputs(&model->output_values);
+      if (problem) return fail(model->host, XSP_FAILED, "results: " + problem.text);
+      model->output_values.resize(model->outputs.size());
+    }
     for (size_t i = 0; i < model->outputs.size(); ++i) {
       if (model->outputs[i].dtype == 0) continue;
       OrtValue* value = model->output_values[i];
@@ -300,11 +340,17 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
       if (!problem) problem = take(api->GetDimensions(made, dimensions.data(), rank));
       if (!problem) problem = take(api->GetTensorShapeElementCount(made, &elements));
       if (!problem) problem = take(api->GetTensorMutableData(value, &data));
-      if (problem) return fail(model->host, XSP_FAILED, "results: " + problem.text);
       const uint32_t dtype = model->outputs[i].dtype;
+      const size_t bytes = elements * xsp::dtype_bytes(dtype);
+      if (!problem && model->binding != nullptr) {
+        std::vector<std::byte>& copy = model->downloads[i];
+        copy.resize(bytes);
+        problem = model->binding->download(copy.data(), data, bytes);
+        data = copy.data();
+      }
+      if (problem) return fail(model->host, XSP_FAILED, "results: " + problem.text);
       model->results.push_back({sizeof(xsp_tensor), model->outputs[i].name.c_str(), dtype,
-                                static_cast<uint32_t>(rank), dimensions.data(), data,
-                                elements * xsp::dtype_bytes(dtype)});
+                                static_cast<uint32_t>(rank), dimensions.data(), data, bytes});
     }
     *tensors = model->results.data();
     *count = model->results.size();

@@ -29,6 +29,7 @@ struct Choices {
   int inter_op_threads = 0;
   bool memory_pattern = true;
   bool memory_arena = true;
+  bool io_binding = true;
   std::vector<std::pair<std::string, std::string>> config;
 };
 
@@ -114,6 +115,8 @@ xsp_status choose(const xsp_host* host, const xsp_open_options& options, Choices
       is_good = parse_switch(value, &choices->memory_pattern);
     } else if (key == "memory_arena") {
       is_good = parse_switch(value, &choices->memory_arena);
+    } else if (key == "io_binding") {
+      is_good = parse_switch(value, &choices->io_binding);
     } else if (key.find('.') != std::string_view::npos) {
       choices->config.emplace_back(key, value);
     } else {
@@ -125,7 +128,8 @@ xsp_status choose(const xsp_host* host, const xsp_open_options& options, Choices
           "option " + std::string(key) + "=" + value +
               ": not known: there are graph_optimization=none|basic|extended|all, provider=NAME, "
               "execution_mode=sequential|parallel, inter_op_threads=N, memory_pattern=on|off, "
-              "memory_arena=on|off, and ONNX Runtime's own, as session.intra_op.allow_spinning=0");
+              "memory_arena=on|off, io_binding=on|off, and ONNX Runtime's own, as "
+              "session.intra_op.allow_spinning=0");
     }
   }
   return status;
@@ -259,6 +263,8 @@ xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
   if (!problem.empty()) return fail(host, XSP_BAD_MODEL, path + ": " + problem);
 
   session->provider = choices.provider;
+  const bool is_on_gpu = choices.provider == kCuda || choices.provider == kTensorRt;
+  if (is_on_gpu && choices.io_binding) session->device = choices.cuda_device;
   session->records = (options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
   // Providers that compile parts of the graph make one that cannot be written.
   const bool can_write = choices.provider == kCpu || choices.provider == kCuda;

@@ -19,6 +19,7 @@ using Handle = std::unique_ptr<T, void (*)(T*)>;
 struct Session {
   Handle<OrtSession> session{nullptr, nullptr};
   std::string provider;          // the requested one, "CPUExecutionProvider"
+  int device = -1;               // the GPU that holds inputs and outputs; -1: the host does
   bool records = false;          // its profiler is on, from the session's creation
   int64_t profile_start_ns = 0;  // UNIX time of the profile's begin
   std::string optimized_model;   // path of the executed graph; empty if it was not written

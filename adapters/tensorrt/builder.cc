@@ -148,8 +148,10 @@ xsp_status Builder::engine(const Device& device, const std::vector<xsp_tensor>& 
   for (const xsp_tensor& input : inputs) what += "," + shape_text(input);
   const std::string path = cached(what) + ".plan";
   if (read_file(path, plan)) return XSP_OK;
-  const BuildLock lock(folder_);
-  if (read_file(path, plan)) return XSP_OK;  // another process has built it in the meantime
+  // Another process may build this engine, on any GPU; and another engine, on this one.
+  const BuildLock engine(path + ".lock");
+  if (read_file(path, plan)) return XSP_OK;
+  const BuildLock gpu(folder_ + "gpu-" + device.bus_id() + ".lock");
   note(host_, "TensorRT builds an engine of " + std::filesystem::path(path_).filename().string() +
                   ", which may take minutes: it is kept in " + folder_);
   xsp_status status = parser_ == nullptr ? parse() : XSP_OK;
@@ -177,6 +179,24 @@ void Builder::configure(nvinfer1::IBuilderConfig* config) const {
   }
   if (options_.aux_streams >= 0) config->setMaxAuxStreams(options_.aux_streams);
 }
+
+namespace {
+
+// Adds the timings to those that other builds have kept in the meantime.
+void keep_timings(nvinfer1::IBuilderConfig* config, const std::string& path) {
+  const auto* now = config->getTimingCache();
+  if (now == nullptr) return;
+  const BuildLock lock(path + ".lock");
+  Bytes kept;
+  if (!read_file(path, &kept)) kept.clear();
+  const std::unique_ptr<nvinfer1::ITimingCache> all(
+      config->createTimingCache(kept.data(), kept.size()));
+  if (all == nullptr || !all->combine(*now, false)) return;
+  const std::unique_ptr<nvinfer1::IHostMemory> bytes(all->serialize());
+  if (bytes != nullptr) (void)write_file(path, bytes->data(), bytes->size());
+}
+
+}  // namespace
 
 xsp_status Builder::build(const Device& device, const std::vector<xsp_tensor>& inputs,
                           Bytes* plan) {
@@ -214,10 +234,7 @@ xsp_status Builder::build(const Device& device, const std::vector<xsp_tensor>& i
   }
   const auto* bytes = static_cast<const char*>(memory->data());
   plan->assign(bytes, bytes + memory->size());
-  if (const auto* now = config->getTimingCache()) {
-    const std::unique_ptr<nvinfer1::IHostMemory> all(now->serialize());
-    if (all != nullptr) (void)write_file(timings_path, all->data(), all->size());
-  }
+  keep_timings(config.get(), timings_path);
   (void)take_errors();
   return XSP_OK;
 }

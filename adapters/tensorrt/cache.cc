@@ -59,8 +59,8 @@ uint64_t hash_of(const void* data, size_t bytes, uint64_t seed) {
   return (hash ^ bytes) * kPrime;
 }
 
-BuildLock::BuildLock(const std::string& folder)
-    : file_(::open((folder + "lock").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
+BuildLock::BuildLock(const std::string& path)
+    : file_(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644)) {
   if (file_ >= 0) (void)flock(file_, LOCK_EX);
 }
 BuildLock::~BuildLock() {

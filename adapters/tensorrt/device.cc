@@ -15,6 +15,7 @@ namespace {
 // clang-format off
 #define XSP_DRIVER(X)                                                                           \
   X(cuInit) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute)       \
+  X(cuDeviceGetPCIBusId)                                                                        \
   X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemAlloc)     \
   X(cuMemFree) X(cuMemcpyHtoD) X(cuMemcpyDtoH) X(cuStreamCreate) X(cuStreamDestroy)             \
   X(cuStreamSynchronize) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate)    \
@@ -102,6 +103,12 @@ std::string Device::name() const {
   (void)driver().p_cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
                                         device_);
   return std::string(text.data()) + " " + std::to_string(major) + "." + std::to_string(minor);
+}
+
+std::string Device::bus_id() const {
+  std::array<char, 32> text{};
+  (void)driver().p_cuDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()) - 1, device_);
+  return text.data();
 }
 
 std::string Device::wait() const {

@@ -28,6 +28,8 @@ class Device {
   std::string make_current() const;
   // Returns "NVIDIA H100 80GB HBM3 9.0": the name, and the compute capability.
   std::string name() const;
+  // Returns "0000:3b:00.0": where the GPU is on this machine.
+  std::string bus_id() const;
 
   CUstream stream() const { return stream_; }
   std::string wait() const;

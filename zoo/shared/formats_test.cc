@@ -27,8 +27,8 @@ std::string whole(const std::vector<formats::Piece>& pieces) {
 }
 
 constexpr const char* kConvertible[] = {"bert_base",    "densenet121",  "inception_v3",
-                                        "mobilenet_v1", "mobilenet_v2", "resnet50",
-                                        "vgg16"};
+                                        "mobilenet_v1", "mobilenet_v2", "resnet34",
+                                        "resnet50",     "vgg16"};
 
 TEST(TensorFlowFormat, NodesAreUniqueAndReadWhatIsThere) {
   for (const char* name : {"mobilenet_v2", "resnet50"}) {

@@ -42,7 +42,7 @@ formats::Graph graph_of(const Recipe& recipe) {
   return b.graph();
 }
 
-TEST(ZooList, HasTheNineModelsAndTheReducedMobileNets) {
+TEST(ZooList, HasTheModelsAndTheReducedMobileNets) {
   std::vector<std::string> names;
   size_t reduced = 0;
   for (const ModelDescription& model : all_models()) {
@@ -50,9 +50,10 @@ TEST(ZooList, HasTheNineModelsAndTheReducedMobileNets) {
     if (is_reduced) ++reduced;
     if (!is_reduced) names.push_back(model.name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"bert_base", "densenet121", "gpt2_small",
-                                             "inception_v3", "mobilenet_v1", "mobilenet_v2",
-                                             "resnet50", "ssd_mobilenet", "vgg16"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"bert_base", "densenet121", "gpt2_small", "inception_v3",
+                                      "mobilenet_v1", "mobilenet_v2", "resnet101", "resnet152",
+                                      "resnet34", "resnet50", "ssd_mobilenet", "vgg16", "vgg19"}));
   EXPECT_EQ(reduced, 15u);  // with the full one, each of four widths at each of four resolutions
 }
 
@@ -198,7 +199,7 @@ TEST_F(Zoo, RefusesUnknownNamesWithASuggestion) {
   const Status status = build_model("resnet5", (folder_ / "m.onnx").string(), 1, {});
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, Code::kUsage);
-  EXPECT_NE(status.error().text.find("did you mean 'resnet50'?"), std::string::npos);
+  EXPECT_NE(status.error().text.find("did you mean 'resnet50'"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 

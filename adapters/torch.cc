@@ -229,7 +229,7 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     }
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", model->device.str().c_str());
-      adapter::describe_settings(options.model_site);
+      adapter::describe_settings(options.model_site, model->program->is_package());
     }
     *result = model.release();
     return XSP_OK;

@@ -7,7 +7,8 @@ every level at batch 1 and at the knee.
 MODEL is a name of `xsp models --list`, or NAME=RECIPE of tools/export_torch.py. With PyTorch, each model
 that FOLDER lacks is exported before anything is measured, several at once. Other frameworks take the models
 that xsp builds. It writes two condensed evaluations of each: NAME.FRAMEWORK.batches.xsp and
-NAME.FRAMEWORK.xsp. A model that is there is left alone, so that the work can go on another day. It begins
+NAME.FRAMEWORK.xsp; with --compiled, which exports what torch.compile's compiler makes for the GPU, FRAMEWORK
+is `inductor`. A model that is there is left alone, so that the work can go on another day. It begins
 no model that the rest of --seconds may not hold. It prints a line for each model, and writes log.csv: how
 long each part took, and why a part failed. On a machine of several equal GPUs, --gpus measures as many models
 at once, each with a GPU and an equal share of the processors of its own.
@@ -16,13 +17,15 @@ A model whose batch is fixed, such as a network on one graph, needs --batches ow
 each xsp profile.
 
 The knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second. It is
-the role `knee` of the analysis model_information (XSP, section 3) unless larger sizes gain again.
+the role `knee` of the analysis model_information (XSP, section 3) unless larger sizes gain again. Between
+sizes that are further apart, the gain is that of each doubling on the way.
 """
 import argparse
 import concurrent.futures
 import csv
 import io
 import json
+import math
 import os
 import pathlib
 import queue
@@ -97,13 +100,20 @@ def chosen_models(args):
     return chosen
 
 
-def export(name, recipe, folder, limit):
-    path = folder / f"{name}.pt"
+def exported(args, name):
+    return args.models / f"{name}.{'pt2' if args.compiled else 'pt'}"
+
+
+def export(args, name, recipe, gpu):
+    path = exported(args, name)
     if path.exists():
         return name, 0, 0, ""
-    partial = folder / f"{name}.partial.pt"
+    partial = path.with_name(f"{name}.partial{path.suffix}")
     began = time.monotonic()
-    status, said = run([sys.executable, ROOT / "tools/export_torch.py", recipe, "-o", partial], limit)
+    environment = os.environ | ({"CUDA_VISIBLE_DEVICES": str(gpu)} if args.gpus > 1 else {})
+    device = ["--device", "cuda"] if args.compiled else []
+    status, said = run([sys.executable, ROOT / "tools/export_torch.py", recipe, *device, "-o", partial],
+                       args.export_seconds, environment)
     if status == 0:
         partial.rename(path)
     else:
@@ -114,25 +124,37 @@ def export(name, recipe, folder, limit):
 def knee_of(xsp, path):
     done = subprocess.run([xsp, "analyze", "model_information", path, "--format", "csv"],
                           capture_output=True, text=True, check=True)
-    knee = None
-    for row in csv.DictReader(io.StringIO(done.stdout)):
-        gain = float(row["doubling_gain_pct"] or 0)
-        if gain > GAIN_PCT:
-            knee = None
-        elif knee is None:
-            knee = int(row["batch"] or 1)
+    sizes = [(int(row["batch"] or 1), float(row["latency_ns"]))
+             for row in csv.DictReader(io.StringIO(done.stdout))]
+    knee = 0
+    for index, (batch, _) in enumerate(sizes):
+        gains = index + 1 < len(sizes) and gain_of_doubling(sizes[index], sizes[index + 1]) > GAIN_PCT
+        knee = 0 if gains else knee or batch
     return knee
 
 
+def gain_of_doubling(small, large):
+    """Returns by how many percent a doubling raises the inputs per second, between two batch sizes."""
+    (less, its_ns), (more, other_ns) = small, large
+    return 100 * ((more / other_ns) / (less / its_ns)) ** (1 / math.log2(more / less)) - 100
+
+
+def result(args, name, ending):
+    return args.out / f"{name}.{'inductor' if args.compiled else args.framework}.{ending}"
+
+
 def measure(args, log, place, name, recipe):
-    subject = args.models / f"{name}.pt" if recipe else name
+    subject = exported(args, name) if recipe else name
     whole = args.models / f"{name}.whole.xsp"
 
     def batches_of(sizes):
         return [] if args.batches == "own" else ["--batch", sizes]
 
-    common = [args.xsp, "profile", subject, *shlex.split(args.profile), "--framework", args.framework,
-              "--device", "cuda", "--quiet", "--force", "--timeout", "120", "-o", whole]
+    # ONNX Runtime's threads pin themselves to the machine's first processors, those of another place.
+    threads = ["--threads", "1"] if args.framework == "onnxruntime" and args.gpus > 1 else []
+    common = [args.xsp, "profile", subject, *shlex.split(args.profile), *threads,
+              "--framework", args.framework,
+              "--device", "cuda", "--quiet", "--force", "--timeout", "240", "-o", whole]
 
     def part(what, more, to):
         began = time.monotonic()
@@ -145,8 +167,8 @@ def measure(args, log, place, name, recipe):
         log.add(name, what, f"{time.monotonic() - began:.1f}", status, said if status else "")
         return to.exists(), said
 
-    batches = args.out / f"{name}.{args.framework}.batches.xsp"
-    levels = args.out / f"{name}.{args.framework}.xsp"
+    batches = result(args, name, "batches.xsp")
+    levels = result(args, name, "xsp")
     if not batches.exists():
         # A batch size that does not fit fails, and the others are kept.
         done, said = part("batches", ["--levels", "model", "--counters", "none", "--no-peaks",
@@ -165,9 +187,9 @@ def measure(args, log, place, name, recipe):
 
 def export_all(args, log, models):
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        tasks = [pool.submit(export, name, recipe, args.models, args.export_seconds)
-                 for name, recipe in models.items()
-                 if recipe and not (args.out / f"{name}.{args.framework}.xsp").exists()]
+        tasks = [pool.submit(export, args, name, recipe, i % args.gpus)
+                 for i, (name, recipe) in enumerate(models.items())
+                 if recipe and not result(args, name, "xsp").exists()]
         for task in concurrent.futures.as_completed(tasks):
             name, seconds, status, said = task.result()
             if seconds > 0:
@@ -178,8 +200,8 @@ def export_all(args, log, models):
 def measure_all(args, log, models, end):
     waiting = queue.SimpleQueue()
     for name, recipe in models.items():
-        is_done = (args.out / f"{name}.{args.framework}.xsp").exists()
-        if not is_done and (not recipe or (args.models / f"{name}.pt").exists()):
+        is_done = result(args, name, "xsp").exists()
+        if not is_done and (not recipe or exported(args, name).exists()):
             waiting.put((name, recipe))
 
     def measure_in(place):
@@ -207,7 +229,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--xsp", required=True, help="the program")
-    parser.add_argument("--framework", default="torch", help="what runs them: torch, onnxruntime, pjrt")
+    parser.add_argument("--framework", default="torch",
+                        help="what runs them: torch, onnxruntime, pjrt, tensorrt")
+    parser.add_argument("--compiled", action="store_true",
+                        help="run packages of AOTInductor, torch.compile's compiler, with --framework torch")
     parser.add_argument("--models", required=True, type=pathlib.Path, help="exported models")
     parser.add_argument("--out", required=True, type=pathlib.Path, help="the folder of the evaluations")
     parser.add_argument("--seconds", type=float, default=1e9, help="its time")
@@ -221,6 +246,8 @@ def main():
     parser.add_argument("--export-only", action="store_true", help="measure nothing")
     parser.add_argument("names", nargs="*", metavar="MODEL", help="a name, or NAME=RECIPE")
     args = parser.parse_args()
+    if args.compiled and args.framework != "torch":
+        parser.error("--compiled: only PyTorch's models are compiled: leave --framework out")
     if args.gpus < 1:
         parser.error("--gpus: give the number of GPUs, from 1")
     end = time.monotonic() + args.seconds

@@ -36,18 +36,18 @@ NEWEST = FIGURES + """,
 newest AS (SELECT * FROM figure WHERE age = 1 AND framework = 'torch')
 """
 
-# A row for each model and framework, of the models that other frameworks than PyTorch ran as well.
+# A row for each framework and batch size of the models that other frameworks than PyTorch ran as well.
 FRAMEWORKS = FIGURES + """,
 side AS (
-  SELECT model, framework, max(CASE WHEN metric = 'inference.latency' THEN value END) AS latency,
+  SELECT model, framework, batch, max(CASE WHEN metric = 'inference.latency' THEN value END) AS latency,
     max(CASE WHEN metric = 'inference.latency' THEN low END) AS low,
     max(CASE WHEN metric = 'inference.latency' THEN high END) AS high,
     max(CASE WHEN metric = 'inference.device' THEN value END) AS device,
     max(CASE WHEN metric = 'bottleneck' THEN word END) AS bottleneck,
     max(CASE WHEN metric = 'energy.input' THEN value END) AS energy
-  FROM figure WHERE age = 1 AND batch = 1 GROUP BY model, framework)
+  FROM figure WHERE age = 1 GROUP BY model, framework, batch)
 SELECT * FROM side WHERE model IN (SELECT model FROM side WHERE framework <> 'torch')
-ORDER BY model, framework = 'torch' DESC, framework"""
+ORDER BY model, framework = 'torch' DESC, framework, batch"""
 
 # A row for each model: `wide` is of all batch sizes, `work` of those with every level: 1 and the largest.
 MODELS = NEWEST[:-1] + """,
@@ -128,12 +128,16 @@ def extremes(rows, key):
     return known[0], known[-1], known
 
 
+def link(model):
+    return f"[{model}](site/models/{model}.html)"
+
+
 def models_table(rows):
     heads = ["model", "latency at batch 1, ms", "most inputs/s", "GPU busy % at 1", "bottleneck at 1",
              "mJ an input at 1", "knee", "GPU busy %", "convolution %", "Tflop/s", "flop/B",
              "occupancy %", "bound", "mJ an input"]
     return table(heads, [[
-        f"[{row['model']}](site/models/{row['model']}.html)", interval(row), shown(row["highest"]),
+        link(row["model"]), interval(row), shown(row["highest"]),
         shown(row["busy_at_one"]), row["bottleneck_of_one"] or shown(None), shown(row["energy_of_one"], 1e3),
         row["batch"] or shown(None), shown(row["busy"]), shown(row["convolution"]),
         shown(row["rate"], 1e-12), shown(row["intensity"]), shown(row["occupancy"]),
@@ -142,16 +146,28 @@ def models_table(rows):
 
 # The page names a task more closely than its manifest does, because its classes have inputs of all kinds.
 TASKS = {"classification": "image classification"}
-NAMES = {"torch": "PyTorch", "pjrt": "XLA", "onnxruntime": "ONNX Runtime", "tensorrt": "TensorRT"}
+NAMES = {"torch": "PyTorch", "torch+aotinductor": "PyTorch, compiled", "onnxruntime": "ONNX Runtime",
+         "tensorrt": "TensorRT", "pjrt": "XLA"}
 
 
-def frameworks_table(rows):
+def latencies_table(sides):
+    """Returns a row for each model and batch size that two frameworks ran."""
+    names = [name for name in NAMES if any(row["framework"] == name for row in sides)]
+    by_place = {}
+    for row in sides:
+        by_place.setdefault((row["model"], row["batch"]), {})[row["framework"]] = row
+    return table(["model", "batch", *(NAMES[name] for name in names)], [
+        [link(model), batch, *(interval(found[name]) if name in found else "" for name in names)]
+        for (model, batch), found in sorted(by_place.items()) if len(found) > 1])
+
+
+def devices_table(sides):
     heads = ["model", "framework", "latency, ms", "GPU busy, ms", "GPU busy %", "bottleneck", "mJ an input"]
     return table(heads, [[
-        f"[{row['model']}](site/models/{row['model']}.html)", NAMES.get(row["framework"], row["framework"]),
-        interval(row), shown(row["device"], 1e-6),
-        shown(row["device"] and row["device"] / row["latency"], 100), row["bottleneck"] or shown(None),
-        shown(row["energy"], 1e3)] for row in rows])
+        link(row["model"]), NAMES.get(row["framework"], row["framework"]), interval(row),
+        shown(row["device"], 1e-6), shown(row["device"] / row["latency"], 100),
+        row["bottleneck"] or shown(None), shown(row["energy"], 1e3)]
+        for row in sides if row["batch"] == 1 and row["device"] is not None])
 
 
 def span(rows, key, unit, scale=1.0):
@@ -279,7 +295,8 @@ def main():
              "## The paper's questions, asked again"]
     parts += [wrapped(f"**{question}** {answer}") for question, answer in answers(rows, resnet)]
     if sides:
-        parts += ["## The same model in other frameworks, at batch 1", frameworks_table(sides)]
+        parts += ["## The same model in other frameworks", "Latency in ms, by batch size:",
+                  latencies_table(sides), "What the GPU does, at batch 1:", devices_table(sides)]
     parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing)}`")]
     (args.output / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"{len(rows)} models, of which {sum(row['batch'] is not None for row in rows)} with their work")

@@ -41,7 +41,8 @@ const char* name_of(at::Float32MatmulPrecision precision) {
 
 }  // namespace
 
-void describe_settings(uint32_t model_site) {
+void describe_settings(uint32_t model_site, bool is_package) {
+  if (is_package) xsp_site_attribute(model_site, "setting.compiler", "aotinductor");
 #if TORCH_VERSION_MAJOR >= 2
   Silent silent;
   const c10::WarningUtils::WarningHandlerGuard guard(&silent);

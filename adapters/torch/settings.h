@@ -6,9 +6,10 @@
 
 namespace xsp::torch_adapter {
 
-// Records whether 32-bit convolutions and products may run in TF32 on a GPU, as attributes of the
-// model's site (see plugin.h). Settings that this torch does not report are left out.
-void describe_settings(uint32_t model_site);
+// Records the compiler of a package, and whether 32-bit convolutions and products may run in TF32
+// on a GPU, as attributes of the model's site (see plugin.h). Settings that this torch does not
+// report are left out.
+void describe_settings(uint32_t model_site, bool is_package);
 
 }  // namespace xsp::torch_adapter
 

@@ -402,6 +402,9 @@ void read_facts(compare::Facts facts, FileFigures* file) {
   file->model = take(&facts, "model", "not known");
   file->model_version = take(&facts, "manifest.version");
   file->framework = take(&facts, "framework");
+  // A model that its framework's compiler compiled is compared with the same one that it did not.
+  const auto compiler = facts.find("setting.compiler");
+  if (compiler != facts.end()) file->framework += "+" + compiler->second;
   file->framework_version = take(&facts, "framework_version");
   file->device = take(&facts, "device");
   const bool is_watched = facts.count("recorded_by") != 0;

@@ -40,7 +40,7 @@ struct FileFigures {
   std::string sha256;
   std::string model;
   std::string model_version;
-  std::string framework;
+  std::string framework;  // "onnxruntime"; "torch+aotinductor": with the compiler of the model
   std::string framework_version;
   std::string device;    // "cpu", "cuda:0"
   std::string scenario;  // as in `xsp evaluate`; "profile" or "run" for the other verbs

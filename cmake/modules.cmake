@@ -78,12 +78,12 @@ include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
   set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")
 endfunction()
 
-# xsp_group(TARGET SOURCES...) lets a folder's sources be compiled together, at most ten at a time, if XSP_QUICK is
+# xsp_group(TARGET SOURCES...) lets a folder's sources be compiled together, at most ten at a time, if XSP_GROUPED is
 # on: each header is read once for all of them. A name in an anonymous namespace stands once in such a folder: an
 # overload would also take calls of other sources (tests/integration/same_program.sh looks for that). Folders of
 # drop-ins are not grouped: names there are free.
 function(xsp_group target)
-  if(NOT XSP_QUICK)
+  if(NOT XSP_GROUPED)
     return()
   endif()
   set(number 0)
@@ -185,24 +185,27 @@ std::vector<@type@> all_@plural@() {
   target_sources(xsp_${module} PRIVATE "${CMAKE_BINARY_DIR}/generated/all_${plural}.cc")
 endfunction()
 
-# xsp_program(NAME FOLDER F DEPENDS MODULES...) builds the folder's sources as build/PRESET/bin/NAME.
+# xsp_program(NAME FOLDER F DEPENDS MODULES...) builds the folder's sources as build/PRESET/bin/NAME. Its tests have the
+# same objects, without main.cc.
 function(xsp_program name)
   cmake_parse_arguments(arg "" "FOLDER" "DEPENDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/*.cc")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
   list(TRANSFORM arg_DEPENDS PREPEND xsp_ OUTPUT_VARIABLE modules)
-  add_executable(${name} ${sources})
-  target_link_libraries(${name} PRIVATE xsp_flags ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11)
+  add_library(${name}_cli OBJECT ${sources})
+  target_link_libraries(${name}_cli
+    PUBLIC ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11 PRIVATE xsp_flags)
+  target_compile_definitions(${name}_cli PRIVATE XSP_VERSION="${PROJECT_VERSION}")
+  xsp_group(${name}_cli ${sources})
+  xsp_less_optimised(${name}_cli)
+  add_executable(${name} "${CMAKE_SOURCE_DIR}/${arg_FOLDER}/main.cc")
+  target_link_libraries(${name} PRIVATE xsp_flags ${name}_cli)
   target_compile_definitions(${name} PRIVATE XSP_VERSION="${PROJECT_VERSION}")
-  xsp_group(${name} ${sources})
-  xsp_less_optimised(${name})
   install(TARGETS ${name} DESTINATION bin)
   if(tests)
-    list(FILTER sources EXCLUDE REGEX "main\\.cc$")
-    xsp_test(${name}_cli_test SOURCES ${tests} ${sources}
-      LIBRARIES ${modules} fmt::fmt nlohmann_json::nlohmann_json cli11)
+    xsp_test(${name}_cli_test SOURCES ${tests} LIBRARIES ${name}_cli)
   endif()
 endfunction()
 

@@ -151,14 +151,14 @@ NAMES = {"torch": "PyTorch", "torch+aotinductor": "PyTorch, compiled", "onnxrunt
 
 
 def latencies_table(sides):
-    """Returns a row for each model and batch size that two frameworks ran."""
+    """Returns a row for each model and batch size that another framework than PyTorch ran."""
     names = [name for name in NAMES if any(row["framework"] == name for row in sides)]
     by_place = {}
     for row in sides:
         by_place.setdefault((row["model"], row["batch"]), {})[row["framework"]] = row
     return table(["model", "batch", *(NAMES[name] for name in names)], [
         [link(model), batch, *(interval(found[name]) if name in found else "" for name in names)]
-        for (model, batch), found in sorted(by_place.items()) if len(found) > 1])
+        for (model, batch), found in sorted(by_place.items()) if found.keys() - {"torch"}])
 
 
 def devices_table(sides):

@@ -23,5 +23,5 @@ target_include_directories(${target} SYSTEM PRIVATE "${ort_headers}/usr/include/
 target_link_libraries(${target} PRIVATE xsp_formats simdjson::simdjson ${CMAKE_DL_LIBS})
 
 file(GLOB ort_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/onnxruntime/*_test.cc")
-xsp_test(adapters_onnxruntime_test SOURCES ${ort_tests} ${parts}
+xsp_test(adapters_onnxruntime_test SOURCES ${ort_tests} $<TARGET_OBJECTS:${target}>
   LIBRARIES xsp_formats xsp_annotate onnxruntime simdjson::simdjson ${CMAKE_DL_LIBS})

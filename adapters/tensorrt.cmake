@@ -11,7 +11,7 @@ set(tensorrt_headers "${CMAKE_SOURCE_DIR}/third_party/tensorrt" "${cuda_runtime}
 target_include_directories(${target} SYSTEM PRIVATE ${tensorrt_headers})
 target_link_libraries(${target} PRIVATE xsp_formats simdjson::simdjson ${CMAKE_DL_LIBS})
 file(GLOB tensorrt_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/tensorrt/*_test.cc")
-xsp_test(adapters_tensorrt_test SOURCES ${tensorrt_tests} ${parts}
+xsp_test(adapters_tensorrt_test SOURCES ${tensorrt_tests} $<TARGET_OBJECTS:${target}>
   "${CMAKE_SOURCE_DIR}/tests/contract/trace_file.cc"
   LIBRARIES xsp_formats xsp_trace xsp_annotate simdjson::simdjson ${CMAKE_DL_LIBS})
 if(TARGET adapters_tensorrt_test)

@@ -34,13 +34,13 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND NOT CMAKE_CROSSCOMPILING)
   target_link_libraries(unwinder INTERFACE "${libunwind}/lib/libunwind-x86_64.a" "${libunwind}/lib/libunwind.a")
   target_compile_definitions(unwinder INTERFACE XSP_HAS_UNWINDER)
 endif()
-# MLPerf LoadGen's sources, as a static library. Its authors' warnings are theirs.
+# MLPerf LoadGen's sources, as a static library. Warnings and sanitizers are its authors' affair.
 xsp_dep(loadgen loadgen)
 add_library(loadgen STATIC
   "${loadgen}/source/early_stopping.cc" "${loadgen}/source/issue_query_controller.cc" "${loadgen}/source/loadgen.cc"
   "${loadgen}/source/logging.cc" "${loadgen}/source/results.cc" "${loadgen}/source/test_settings_internal.cc"
   "${loadgen}/source/utils.cc" "${loadgen}/source/version.cc" "${loadgen}/source/generated/version_generated.cc")
-target_compile_options(loadgen PRIVATE -w)
+target_compile_options(loadgen PRIVATE -w -fno-sanitize=all)
 set_target_properties(loadgen PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
 target_include_directories(loadgen SYSTEM PUBLIC "${loadgen}/source")
 target_link_libraries(loadgen PUBLIC Threads::Threads)
@@ -86,7 +86,7 @@ endforeach()
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/cli11.cc" CONTENT "${cli11_source}")
 add_library(cli11 STATIC "${CMAKE_BINARY_DIR}/generated/cli11.cc")
 target_compile_definitions(cli11 PUBLIC CLI11_COMPILE)
-target_compile_options(cli11 PRIVATE -w)
+target_compile_options(cli11 PRIVATE -w -fno-sanitize=all)
 xsp_less_optimised(cli11)
 target_include_directories(cli11 SYSTEM PUBLIC "${cli11}/usr/include")
 

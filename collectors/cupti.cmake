@@ -41,7 +41,7 @@ if(XSP_TESTS)
 
   file(GLOB cupti_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/*_test.cc")
   list(FILTER cupti_tests EXCLUDE REGEX "/counting_")  # these load the real CUPTI
-  xsp_test(collectors_cupti_test LABEL threads SOURCES ${cupti_tests} ${parts}
+  xsp_test(collectors_cupti_test LABEL threads SOURCES ${cupti_tests} $<TARGET_OBJECTS:${target}>
     "${CMAKE_SOURCE_DIR}/tests/gpu/recorded.cc"
     LIBRARIES xsp_annotate xsp_correlate ${CMAKE_DL_LIBS})
   target_include_directories(collectors_cupti_test SYSTEM PRIVATE ${cuda_headers})

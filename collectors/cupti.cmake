@@ -49,9 +49,8 @@ if(XSP_TESTS)
 endif()
 
 # Tests of counting: against the chips that CUPTI knows without a GPU, and against a fake of its profiler.
-file(GLOB counting_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/counting_*.cc")
-xsp_test(collectors_counting_test SOURCES ${counting_sources} "collectors/cupti/names.cc"
-  "collectors/cupti/occupancy.cc" "collectors/cupti/api_calls.cc" "tests/gpu/recorded.cc"
+file(GLOB counting_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/collectors/cupti/counting_*_test.cc")
+xsp_test(collectors_counting_test SOURCES ${counting_tests} $<TARGET_OBJECTS:${target}> "tests/gpu/recorded.cc"
   LIBRARIES xsp_annotate xsp_correlate Threads::Threads ${CMAKE_DL_LIBS})
 if(TARGET collectors_counting_test)
   target_include_directories(collectors_counting_test SYSTEM PRIVATE ${cuda_headers})

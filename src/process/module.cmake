@@ -34,9 +34,13 @@ file(GLOB sample CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/process/sample/*.cc"
 set(sample_tests ${sample})
 list(FILTER sample_tests INCLUDE REGEX "_test\\.cc$")
 list(FILTER sample EXCLUDE REGEX "_test\\.cc$")
-add_library(xsp_attach SHARED ${attach} ${sample} "${CMAKE_SOURCE_DIR}/src/shared/base/log.cc")
+add_library(xsp_sample OBJECT ${sample})
+target_compile_options(xsp_sample PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
+target_link_libraries(xsp_sample PRIVATE xsp_flags PUBLIC xsp_annotate unwinder)
+target_include_directories(xsp_sample PRIVATE "${CMAKE_SOURCE_DIR}/src")
+add_library(xsp_attach SHARED ${attach} "${CMAKE_SOURCE_DIR}/src/shared/base/log.cc")
 target_compile_options(xsp_attach PRIVATE -fno-exceptions -fno-rtti -fno-threadsafe-statics)
-target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_annotate unwinder Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(xsp_attach PRIVATE xsp_flags xsp_sample Threads::Threads ${CMAKE_DL_LIBS})
 # A program may have a libunwind of its own, so this one exports no names.
 target_link_options(xsp_attach PRIVATE -Wl,--exclude-libs,ALL)
 target_include_directories(xsp_attach PRIVATE "${CMAKE_SOURCE_DIR}/src")
@@ -52,8 +56,8 @@ if(NOT XSP_FUZZ)
   add_library(sample_chain SHARED EXCLUDE_FROM_ALL "${CMAKE_SOURCE_DIR}/src/process/sample/chain.c")
   target_compile_options(sample_chain PRIVATE -O2)
   target_link_options(sample_chain PRIVATE -s)
-  xsp_test(sample_test CASES SOURCES ${sample_tests} ${sample}
-    LIBRARIES xsp_annotate xsp_trace unwinder sample_chain ${CMAKE_DL_LIBS})
+  xsp_test(sample_test CASES SOURCES ${sample_tests}
+    LIBRARIES xsp_sample xsp_trace sample_chain ${CMAKE_DL_LIBS})
   xsp_test(annotate_test CASES LABEL threads-release SOURCES ${annotate_tests} ${attach_tests}
     "${CMAKE_SOURCE_DIR}/src/process/watch/blocks.cc" "${CMAKE_SOURCE_DIR}/src/process/watch/room.cc"
     LIBRARIES xsp_annotate xsp_trace ${CMAKE_DL_LIBS})

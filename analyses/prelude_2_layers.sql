@@ -362,6 +362,11 @@ CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS C
   WHEN input_types[1] = 'float64' THEN 'fp64' WHEN input_types[1] = 'float16' THEN 'fp16'
   WHEN input_types[1] = 'bfloat16' THEN 'bf16' ELSE 'fp32' END;
 
+-- Returns whether the inputs are those of a convolution each of whose filters reads one channel: it multiplies no
+-- matrices that would fit tensor cores. The weights are [out, in / groups, ...], after data of [batch, in, ...].
+CREATE OR REPLACE TEMP MACRO is_depthwise(inputs) AS
+  coalesce(len(inputs[2]) >= 3 AND inputs[2][2] = 1 AND inputs[1][2] > 1, false);
+
 -- layers() with the flops and bytes of each layer in one inference.
 --
 -- If layers nest (operators in operators, in modules), each flop and each byte is counted once, in the outermost layer

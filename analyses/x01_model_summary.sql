@@ -37,15 +37,19 @@ layer AS MATERIALIZED (
 whole AS MATERIALIZED (
   SELECT count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns, sum(flops) AS flops,
     sum(bytes) AS bytes, sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
-    count(*) FILTER (unknown IS NOT NULL) AS unknown,
-    coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) AS unknown_ns,
-    2 * coalesce(sum(self_ns) FILTER (unknown IS NOT NULL), 0) <= sum(self_ns) AS is_mostly_known
+    count(*) FILTER (unknown IS NOT NULL) AS unknown
   FROM layer HAVING count(*) > 0),
 -- The latency in the run that provides the layers: all layers together, plus the time between layers.
 recorded AS (
   SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another
   FROM run_latency r WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
 divided AS MATERIALIZED (FROM divided_time),
+-- The part of the inference in layers whose flops are not known.
+unknown_part AS (
+  SELECT coalesce(sum(part_ns * per_ns) FILTER (is_unknown), 0) AS unknown_share,
+    2 * coalesce(sum(part_ns) FILTER (is_unknown), 0) <= sum(part_ns) AS is_mostly_known
+  FROM divided JOIN (SELECT name, bool_or(unknown IS NOT NULL) AS is_unknown FROM layer GROUP BY name) l
+    ON l.name = divided.layer),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(part_ns) DESC, type) AS rank, type, sum(part_ns) AS part_ns,
     sum(part_ns * per_ns) AS share, any_value(l.layers) AS layers, any_value(l.executions) AS executions,
@@ -178,8 +182,8 @@ line AS (
   -- A sum that lacks most of the time does not describe the whole.
   SELECT 60, 'work', 'flops', CASE WHEN is_mostly_known THEN flops END, 'flops', NULL, CASE unknown
     WHEN 0 THEN 'from the layers'' shapes'
-    ELSE printf('unknown layers: %d, %.1f %% of time', unknown, pct(unknown_ns, self_ns)) END
-  FROM whole WHERE flops IS NOT NULL
+    ELSE printf('unknown layers: %d, %.1f %% of the inference', unknown, 100 * unknown_share) END
+  FROM whole, unknown_part WHERE flops IS NOT NULL
   UNION ALL
   SELECT 61, 'work', 'rate', 1e9 * flops / work_ns, 'flops_per_s', pct(1e9 * flops / work_ns, peak_flops),
     CASE WHEN peak_flops IS NULL THEN
@@ -195,7 +199,7 @@ line AS (
       SELECT latency_ns, CASE WHEN headline IS NOT NULL THEN greatest(device_ns, latency_ns) ELSE latency_ns END
         AS work_ns
       FROM model LEFT JOIN device USING (batch))
-    LEFT JOIN ceiling ON true WHERE flops IS NOT NULL AND is_mostly_known
+    LEFT JOIN ceiling ON true CROSS JOIN unknown_part WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
   SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'of all layers; shared ones count twice' FROM whole
   WHERE parameter_bytes > 0

@@ -4,7 +4,8 @@
 -- @question Which layers run on the tensor cores, and which could run on them but do not?
 -- Each row covers the kernels of one layer: the share of their flops and of their time on tensor cores, and how busy
 -- the tensor cores are (the mean of tensor_pipe_pct weighted by time). Convolutions, matrix products and attention
--- could use tensor cores. `missed` marks those that do not; look at these first. Layers without flops are left out.
+-- could use tensor cores, but those whose filters read one channel. `missed` marks those that do not; look at these
+-- first. Layers without flops are left out.
 -- @needs kernel,counters
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=index,layer,type,pipe,kernel_latency_ns,latency_pct,tensor_flops_pct
@@ -29,12 +30,15 @@ WITH own AS (
   FROM every_kernel_fact WHERE counted IS NULL
   GROUP BY batch, layer),
 placed AS (
-  SELECT own.*, l.ordinal, l.type, pct(latency_ns, sum(own.latency_ns) OVER ()) AS latency_pct
-  FROM own LEFT JOIN (SELECT name, ordinal, type FROM layers(chosen_batch(6, CAST($batch AS INTEGER)))) l
-    ON l.name = own.layer)
+  SELECT own.*, l.ordinal, l.type, is_depthwise(l.inputs) AS is_depthwise,
+    pct(latency_ns, sum(own.latency_ns) OVER ()) AS latency_pct
+  FROM own LEFT JOIN (
+    SELECT name, ordinal, type, inputs FROM layers(chosen_batch(6, CAST($batch AS INTEGER)))
+      LEFT JOIN layer_shapes(chosen_batch(6, CAST($batch AS INTEGER))) USING (site_id)) l ON l.name = own.layer)
 SELECT batch, ordinal AS index, layer, type, pipe, latency_ns AS kernel_latency_ns, latency_pct, flops, tensor_flops,
   pct(tensor_flops, flops) AS tensor_flops_pct, pct(tensor_ns, latency_ns) AS tensor_time_pct, tensor_pipe_pct,
-  tensor_flops = 0 AND coalesce(regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention'), false) AS missed
+  tensor_flops = 0 AND coalesce(regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention'), false)
+    AND NOT is_depthwise AS missed
 FROM placed
 WHERE flops > 0
 ORDER BY coalesce(ordinal, 2147483647), first

@@ -26,12 +26,15 @@ FACTS = {"GPU": "gpu.0.name", "driver": "gpu.driver_version", "CUDA": "gpu.cuda_
          "processor": "machine.cpu", "processors": "machine.processors", "system": "machine.os",
          "highest clock, MHz": "gpu.0.max_sm_clock_mhz", "power limit, W": "gpu.0.power_limit_w"}
 
-# The site, too, shows the newest evaluation of each batch size.
-FIGURES = """WITH figure AS (
-  SELECT m.name AS model, f.name AS framework, e.batch, r.*, e.file NOT LIKE '%.batches.xsp' AS is_deep,
-    dense_rank() OVER (PARTITION BY e.model, f.name, e.batch ORDER BY e.started_at DESC) AS age
+# Latency and throughput are those of the evaluation over batch sizes, which has the most inferences.
+FIGURES = """WITH known AS (
+  SELECT m.name AS model, f.name AS framework, e.batch, e.started_at, r.*,
+    e.file NOT LIKE '%.batches.xsp' AS is_deep, r.metric IN ('inference.latency', 'throughput') AS is_plain
   FROM result r JOIN evaluation e ON e.id = r.evaluation JOIN model m ON m.id = e.model
-    JOIN framework f ON f.id = e.framework)"""
+    JOIN framework f ON f.id = e.framework),
+figure AS (
+  SELECT *, row_number() OVER (PARTITION BY model, framework, batch, metric
+    ORDER BY is_plain = is_deep, started_at DESC) AS age FROM known)"""
 NEWEST = FIGURES + """,
 newest AS (SELECT * FROM figure WHERE age = 1 AND framework = 'torch')
 """
@@ -60,7 +63,7 @@ wide AS (
   FROM newest GROUP BY model),
 deep AS (
   SELECT model, batch, max(batch) OVER (PARTITION BY model) AS largest, metric, value, word FROM newest
-  WHERE is_deep),
+  WHERE (model, batch) IN (SELECT model, batch FROM newest WHERE is_deep)),
 work AS (
   SELECT model, largest AS batch,
     100 * max(CASE WHEN metric = 'inference.device' AND batch = 1 THEN value END)

@@ -22,7 +22,8 @@ SELECT concat('The device is idle for ', step_share(ns), ' while the host launch
   'kernel' AS level, ns + around_ns AS gain_ns,
   CASE WHEN is_graph THEN concat('CUDA graphs launch the work already. Give the device more at once, a larger batch; ',
       'or let the host start the next ', unit_name(), ' before it waits for the results of this one.')
-    ELSE concat('Capture the ', unit_name(), ' as a CUDA graph or compile the model, so that the host ',
+    ELSE concat('Capture the ', unit_name(), ' as a CUDA graph',
+      CASE WHEN compiler_name() IS NULL THEN '' ELSE ' or compile the model' END, ', so that the host ',
       'launches less; fuse small kernels; give the device more at once, a larger batch.') END AS advice,
   'time_of_step' AS evidence,
   concat('The causes launch and framework of time_of_step must take less, and the ', unit_name(),

@@ -6,9 +6,11 @@ WITH on_host AS (
     sum(cost_ns - kernel_ns) FILTER (cost_ns > 2 * kernel_ns) AS ns,
     first(type ORDER BY cost_ns - kernel_ns DESC, type) AS culprit
   FROM finding_layer WHERE kernel_ns > 0 AND time_of = 'host')
-SELECT concat(layers, ' of ', all_layers, ' layers take the host more than twice as long as their kernels take.')
+SELECT concat(layers, ' of ', all_layers, CASE layers WHEN 1 THEN ' layers takes' ELSE ' layers take' END,
+    ' the host more than twice as long as ', CASE layers WHEN 1 THEN 'its' ELSE 'their' END, ' kernels take.')
     AS finding, 'layer' AS level, least(ns, step_ns - busy_ns) AS gain_ns,
-  'A CUDA graph or a compiled model leaves out the host; fuse the smallest layers.' AS advice,
+  concat('A CUDA graph ', CASE WHEN compiler_name() IS NULL THEN '' ELSE 'or a compiled model ' END,
+    'leaves out the host; fuse the smallest layers.') AS advice,
   'gpu_by_layer' AS evidence,
   'Compare what the layers take the host with what their kernels take in gpu_by_layer.' AS check,
   culprit, NULL AS layer

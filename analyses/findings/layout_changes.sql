@@ -4,7 +4,8 @@ SELECT concat('Changing the layout of data takes ', step_share(ns), ', mostly ',
     blame_text(culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns AS gain_ns,
   concat('Keep data and weights in the layout that the kernels want from the start ',
-    '(channels_last, NHWC), through the whole model, so that ', culprit, ' is not needed.') AS advice,
+    CASE WHEN compiler_name() = 'torch.compile' THEN '(channels_last, NHWC), through the whole model'
+         ELSE '(mostly NHWC), the model''s inputs too' END, ', so that ', culprit, ' is not needed.') AS advice,
   'kernels_by_name' AS evidence,
   concat('No kernel of that name may be left in kernels_by_name, and the time must be ', 'gone.') AS check,
   culprit, layer

@@ -18,7 +18,8 @@ attention AS (
 SELECT concat('Attention is written out as products and a softmax (', layer, '), which take ', step_share(ns),
     ': its scores go through memory.') AS finding,
   'layer' AS level, ns AS gain_ns,
-  concat('Use a fused attention (scaled_dot_product_attention) in place of ', layer,
+  concat('Use a fused attention', CASE WHEN compiler_name() = 'torch.compile' THEN ' (scaled_dot_product_attention)'
+      ELSE '' END, ' in place of ', layer,
     ' and the products around it: it keeps the scores on the chip.') AS advice,
   'time_of_step' AS evidence,
   concat(layer, ' must be gone from the layers, and a fused attention must take less than it and its products.')

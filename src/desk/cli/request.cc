@@ -91,11 +91,13 @@ Status check_container(const manifest::Manifest& manifest) {
                        "', which this is not: run it with 'xsp sweep', which starts it there");
 }
 
-// A run's blocks take turns with those of other runs, and an interval needs several of each.
+// A run's blocks take turns with those of other runs, and an interval needs several of each. There
+// are no more than it needs: the first inference of a block is slow after the others' turns, and
+// only where it is one of many is it left out as untypical.
 void limit_iterations(int most, experiment::Limits* limits) {
-  const int blocks = 2 * limits->rounds_min;
   limits->iterations_max = most;
-  limits->block_iterations_max = std::clamp(most / blocks, 1, limits->block_iterations_max);
+  limits->block_iterations_max =
+      std::clamp(most / limits->rounds_min, 1, limits->block_iterations_max);
 }
 
 }  // namespace

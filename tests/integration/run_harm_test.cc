@@ -76,7 +76,7 @@ TEST_F(RunHarmTest, CallsForProcessesOfOneThreadAreAnsweredAsAlone) {
 TEST_F(RunHarmTest, WhatIsBegunWhileTheProcessEndsIsCounted) {
   // On a busy machine the other threads may not run at all in that moment.
   int64_t counted = 0;
-  for (int tries = 0; tries < 20 && counted == 0; ++tries) {
+  for (int tries = 0; tries < 100 && counted == 0; ++tries) {
     watch_hard("ends_while_others_emit");
     counted = count("loss WHERE cause = 'begun while the process ended'");
   }

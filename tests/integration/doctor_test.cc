@@ -89,6 +89,8 @@ TEST_F(DoctorTest, EveryFrameworkOfTheTreeHasOneRowAndOneCommandThatGetsIt) {
     ASSERT_EQ(rows[name].size(), 1u) << name;
     const nlohmann::json& row = rows[name][0];
     if (row["status"] == "available") continue;
+    // No command gets the GPU that a framework which is here lacks.
+    if (row["reason"].get<std::string>().find("no driver of NVIDIA") != std::string::npos) continue;
     EXPECT_TRUE(std::regex_match(row["what_to_do"].get<std::string>(), command)) << row;
   }
   for (const auto& [name, package] :

@@ -97,7 +97,7 @@ function(xsp_group target)
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # In a group, g++ takes a source's own types for those of a header.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # xsp_less_optimised(TARGET) compiles the target sooner if XSP_QUICK is on. The half in the profiled process does not

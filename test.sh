@@ -39,7 +39,8 @@ end_beside() {
 build() { # build PRESET [TARGET...]
   local preset=$1 log="build/$1.log" options=(-DXSP_TESTS=ON); shift
   mkdir -p build
-  # What nobody measures is compiled sooner; users measure the release, as its sources are.
+  # These trees group their sources, which compiles them sooner. The others build each source by itself: users measure the
+  # release, and clang builds the fuzzers.
   case $preset in dev | aarch64 | ppc64le) options+=(-DXSP_GROUPED=ON) ;; esac
   { cmake --preset "$preset" "${options[@]}" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1 ||
     { grep -E 'error|FAILED|warning' "$log" | head -n 40 >&2; tail -n 20 "$log" >&2; return 1; }

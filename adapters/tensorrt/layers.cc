@@ -9,11 +9,24 @@ namespace xsp::tensorrt {
 namespace {
 
 constexpr size_t kSpansPerDrain = 10'000;
+// TensorRT's name of every layer whose kernel it writes itself.
+constexpr std::string_view kGenerated = "kgen";
 
 // Operators beside which the work of all others is small.
 bool is_heavy(const std::string& op_type) {
   return op_type == "Conv" || op_type == "ConvTranspose" || op_type == "MatMul" ||
          op_type == "Gemm";
+}
+
+// Operators that read an input more than once, or less of it than they are given. Beside them, those
+// that compute each element by itself are small.
+bool is_moderate(const std::string& op_type) {
+  const auto ends_with = [&](std::string_view ending) {
+    return op_type.size() >= ending.size() &&
+           op_type.compare(op_type.size() - ending.size(), ending.size(), ending) == 0;
+  };
+  return ends_with("Softmax") || ends_with("Normalization") || ends_with("Pool") ||
+         op_type.rfind("Reduce", 0) == 0 || op_type == "TopK" || op_type == "Resize";
 }
 
 // Holds a layer's tensors as they are told.
@@ -32,11 +45,14 @@ double dtype_bytes_of(const std::string& name) {
   return name == "float8" ? 1 : 0;
 }
 
+double elements_of(const std::vector<int64_t>& shape) {
+  double elements = 1;
+  for (const int64_t size : shape) elements *= static_cast<double>(std::max<int64_t>(size, 0));
+  return elements;
+}
+
 double bytes_of(const Tensor& tensor) {
-  double bytes = dtype_bytes_of(tensor.dtype);
-  for (const int64_t size : tensor.dimensions)
-    bytes *= static_cast<double>(std::max<int64_t>(size, 0));
-  return bytes;
+  return dtype_bytes_of(tensor.dtype) * elements_of(tensor.dimensions);
 }
 
 Facts facts_of(const Layer& layer) {
@@ -59,9 +75,23 @@ bool is_whole(const std::vector<int64_t>& shape) {
   return std::all_of(shape.begin(), shape.end(), [](int64_t size) { return size >= 0; });
 }
 
-// Gives the layer the shapes of its main node, weights included, as other frameworks have them:
+// Makes the shapes of a convolution those of all convolutions beside it, channel after channel.
+// Returns whether all shapes are known.
+bool widen(const std::vector<const formats::Node*>& nodes, const Model& model, Facts* own) {
+  for (size_t i = 1; i < nodes.size(); ++i) {
+    const auto weight = model.values.find(nodes[i]->inputs[1]);
+    if (weight == model.values.end() || !is_whole(weight->second.shape)) return false;
+    own->input_shapes[1][0] += weight->second.shape[0];
+    own->output_shapes[0][1] += weight->second.shape[0];
+  }
+  return true;
+}
+
+// Gives the layer the shapes of its main nodes, weights included, as other frameworks have them:
 // TensorRT tells no weights, and adds dimensions. Tensors that a fused sum adds follow last.
-void take_shapes(const formats::Node& node, const Model& model, const Layer& layer, Facts* facts) {
+void take_shapes(const std::vector<const formats::Node*>& nodes, const Model& model,
+                 const Layer& layer, Facts* facts) {
+  const formats::Node& node = *nodes.front();
   Facts own;
   const std::string dtype = layer.inputs.empty() ? "" : layer.inputs.front().dtype;
   size_t computed = 0;
@@ -80,8 +110,11 @@ void take_shapes(const formats::Node& node, const Model& model, const Layer& lay
     if (known == model.values.end() || !is_whole(known->second.shape)) return;
     own.output_shapes.push_back(known->second.shape);
   }
-  const bool may_add = node.op_type == "Conv" && !own.output_shapes.empty();
+  if (!widen(nodes, model, &own)) return;
+  const bool may_add =
+      (node.op_type == "Conv" || is_moderate(node.op_type)) && !own.output_shapes.empty();
   for (size_t i = computed; may_add && i < layer.inputs.size(); ++i) {
+    if (elements_of(layer.inputs[i].dimensions) != elements_of(own.output_shapes.front())) continue;
     own.input_shapes.push_back(own.output_shapes.front());
     own.input_dtypes.push_back(layer.inputs[i].dtype);
   }
@@ -98,15 +131,25 @@ std::string formats_of(const std::vector<Tensor>& tensors) {
   return json_strings(texts);
 }
 
+// Convolutions of one tensor that TensorRT computes as one, with the channels of all.
+bool are_beside(const std::vector<const formats::Node*>& nodes) {
+  return nodes.size() > 1 && std::all_of(nodes.begin(), nodes.end(), [&](const auto* node) {
+           return node->op_type == "Conv" && node->inputs.size() > 1 && node->outputs.size() == 1 &&
+                  node->inputs[0] == nodes.front()->inputs[0];
+         });
+}
+
 uint32_t make_site(const Layer& layer, const Model& model) {
   Facts facts = facts_of(layer);
-  const formats::Node* node = main_node(layer, model.graph);
+  const Work work = work_of(layer, model.graph);
   std::string type = layer.operation.empty() ? layer.type : layer.operation;
-  if (node != nullptr) {
-    type = node->op_type;
-    take_shapes(*node, model, layer, &facts);
+  if (!work.nodes.empty()) {
+    type = work.nodes.front()->op_type;
+    take_shapes(work.nodes, model, layer, &facts);
   } else if (type == "gemm") {
     type = "MatMul";  // several products of the model in one
+  } else if (type == kGenerated && !work.type.empty()) {
+    type = work.type;
   }
   if (type.empty()) type = "layer";  // an engine that was built without details
   const uint32_t site = xsp_intern_site(XSP_LEVEL_LAYER, layer.name.c_str(), type.c_str());
@@ -133,24 +176,37 @@ uint32_t make_site(const Layer& layer, const Model& model) {
 
 }  // namespace
 
-const formats::Node* main_node(const Layer& layer, const formats::Graph& graph) {
-  if (!layer.sources) return nullptr;
-  const formats::Node* heavy = nullptr;
-  const formats::Node* any = nullptr;
-  size_t heavies = 0, all = 0;
+Work work_of(const Layer& layer, const formats::Graph& graph) {
+  Work work;
+  if (!layer.sources) return work;
+  std::vector<const formats::Node*> all, heavy, moderate;
+  std::vector<std::string> types;
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
     const std::string label = node_label(graph, i);
     if (std::find(layer.sources->begin(), layer.sources->end(), label) == layer.sources->end()) {
       continue;
     }
-    ++all;
-    any = &graph.nodes[i];
-    if (!is_heavy(any->op_type)) continue;
-    ++heavies;
-    heavy = any;
+    const formats::Node* node = &graph.nodes[i];
+    all.push_back(node);
+    if (is_heavy(node->op_type)) heavy.push_back(node);
+    if (is_moderate(node->op_type)) moderate.push_back(node);
+    if (std::find(types.begin(), types.end(), node->op_type) == types.end()) {
+      types.push_back(node->op_type);
+    }
   }
-  if (heavies == 1) return heavy;
-  return heavies == 0 && all == 1 && layer.sources->size() == 1 ? any : nullptr;
+  const std::vector<const formats::Node*>& chief = heavy.empty() ? moderate : heavy;
+  const bool is_one_type =
+      !chief.empty() && std::all_of(chief.begin(), chief.end(), [&](auto* node) {
+        return node->op_type == chief.front()->op_type;
+      });
+  if (is_one_type) {
+    work.type = chief.front()->op_type;
+  } else {
+    for (const std::string& type : types) work.type += (work.type.empty() ? "" : "+") + type;
+  }
+  if (chief.size() == 1 || are_beside(chief)) work.nodes = chief;
+  if (all.size() == 1 && layer.sources->size() == 1) work.nodes = all;
+  return work;
 }
 
 void Layers::describe(const std::vector<Layer>& layers, const Model& model) {

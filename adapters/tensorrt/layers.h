@@ -56,9 +56,17 @@ class Layers {
   ByName<Range> ranges_;
 };
 
-// Returns the node of the model that does most of a layer's work: its only one, or its only product
-// or convolution. Returns nullptr if there is no such node.
-const formats::Node* main_node(const Layer& layer, const formats::Graph& graph);
+// What a layer computes, in the model's own words.
+struct Work {
+  // The nodes of the model that do most of the layer's work: its only one; its only product or
+  // convolution, or without these its only reduction, normalisation or pooling; or the convolutions of
+  // one tensor that it computes side by side. Empty if there are no such nodes.
+  std::vector<const formats::Node*> nodes;
+  // Their operator; without such nodes, all operators of the layer, joined by "+". Empty if no node
+  // of the model is known.
+  std::string type;
+};
+Work work_of(const Layer& layer, const formats::Graph& graph);
 
 // Receives the times of layers from TensorRT, run by run.
 class Recorder : public nvinfer1::IProfiler {

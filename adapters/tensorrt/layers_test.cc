@@ -173,24 +173,84 @@ TEST(TensorRtLayers, SeveralProductsInOneAreAProduct) {
   EXPECT_EQ(contract::counter(site, "activation_bytes"), 2 * 128 * 768);
 }
 
-TEST(TensorRtLayers, TheMainNodeIsTheOnlyProductOrTheOnlyNode) {
+TEST(TensorRtLayers, ConvolutionsSideBySideAreOneWithTheChannelsOfAll) {
+  Model model;
+  model.graph.nodes = {node("a", "Conv"), node("b", "Conv"), node("relu", "Relu")};
+  for (size_t i = 0; i < 2; ++i) {
+    model.graph.nodes[i].inputs = {"x", i == 0 ? "wa" : "wb"};
+    model.graph.nodes[i].outputs = {i == 0 ? "ya" : "yb"};
+  }
+  model.graph.initializers.resize(2);
+  model.graph.initializers[0].name = "wa";
+  model.graph.initializers[1].name = "wb";
+  model.values["x"] = {formats::kFloat32, {1, 8, 7, 7}, false, {}};
+  model.values["wa"] = {formats::kFloat32, {16, 8, 1, 1}, false, {}};
+  model.values["wb"] = {formats::kFloat32, {4, 8, 1, 1}, false, {}};
+  model.values["ya"] = {formats::kFloat32, {1, 16, 7, 7}, false, {}};
+  model.values["yb"] = {formats::kFloat32, {1, 4, 7, 7}, false, {}};
+  Layer fused = layer("a || b + relu", {"a", "b", "relu"});
+  fused.type = "CaskConvolution";
+  fused.inputs = {tensor("x", {1, 8, 7, 7})};
+  fused.outputs = {tensor("z", {1, 20, 7, 7})};
+  trace::Site site = site_of(fused, model);
+  EXPECT_EQ(site.type, "Conv");
+  EXPECT_EQ(contract::attribute(site, "input_shapes"), "[[1,8,7,7],[20,8,1,1]]");
+  EXPECT_EQ(contract::attribute(site, "output_shapes"), "[[1,20,7,7]]");
+
+  model.graph.nodes[1].inputs[0] = "another tensor";
+  site = site_of(fused, model);
+  EXPECT_EQ(site.type, "CaskConvolution");
+  EXPECT_EQ(contract::attribute(site, "input_shapes"), "[[1,8,7,7]]");
+}
+
+TEST(TensorRtLayers, AGeneratedKernelHasTheTypeOfItsReduction) {
+  Model model;
+  model.graph.nodes = {node("rows", "Gather"), node("add", "Add"),
+                       node("norm", "LayerNormalization")};
+  model.graph.nodes[2].inputs = {"sum", "scale"};
+  model.graph.nodes[2].outputs = {"y"};
+  model.graph.initializers.resize(1);
+  model.graph.initializers[0].name = "scale";
+  model.values["sum"] = {formats::kFloat32, {1, 128, 768}, false, {}};
+  model.values["scale"] = {formats::kFloat32, {768}, false, {}};
+  model.values["y"] = {formats::kFloat32, {1, 128, 768}, false, {}};
+  Layer fused = layer("__myl_GatAddMea", {"rows", "add", "norm"});
+  fused.type = "kgen";
+  fused.inputs = {tensor("ids", {1, 128}), tensor("summand", {1, 128, 768}),
+                  tensor("constant", {30'522, 768})};
+  fused.outputs = {tensor("z", {1, 128, 768})};
+  const trace::Site site = site_of(fused, model);
+  EXPECT_EQ(site.type, "LayerNormalization");
+  // Of the table, the kernel reads the rows that are asked for.
+  EXPECT_EQ(contract::attribute(site, "input_shapes"), "[[1,128,768],[768],[1,128,768]]");
+  EXPECT_EQ(contract::attribute(site, "tensorrt_type"), "kgen");
+}
+
+TEST(TensorRtLayers, TheWorkIsThatOfTheOnlyProductTheOnlyReductionOrTheOnlyNode) {
   formats::Graph graph;
-  graph.nodes = {node("conv", "Conv"), node("relu", "Relu"), node("q", "MatMul"),
-                 node("k", "MatMul"), node("add", "Add")};
-  const auto main_of = [&](std::vector<std::string> sources) {
-    const formats::Node* found = main_node(layer("x", std::move(sources)), graph);
-    return found == nullptr ? std::string() : found->name;
+  graph.nodes = {node("conv", "Conv"),      node("relu", "Relu"),   node("q", "MatMul"),
+                 node("k", "MatMul"),       node("add", "Add"),     node("mean", "ReduceMean"),
+                 node("max", "ReduceMean"), node("soft", "Softmax")};
+  using Names = std::vector<std::string>;
+  const auto work = [&](Names sources) {
+    const Work found = work_of(layer("x", std::move(sources)), graph);
+    Names names = {found.type};
+    for (const formats::Node* one : found.nodes) names.push_back(one->name);
+    return names;
   };
-  EXPECT_EQ(main_of({"conv", "relu"}), "conv");
-  EXPECT_EQ(main_of({"add", "q"}), "q");
-  EXPECT_EQ(main_of({"relu"}), "relu");
-  EXPECT_EQ(main_of({"relu", "add"}), "");
-  EXPECT_EQ(main_of({"q", "k"}), "");
-  EXPECT_EQ(main_of({"not there"}), "");
-  EXPECT_EQ(main_of({}), "");
+  EXPECT_EQ(work({"conv", "relu"}), (Names{"Conv", "conv"}));
+  EXPECT_EQ(work({"add", "q"}), (Names{"MatMul", "q"}));
+  EXPECT_EQ(work({"relu"}), (Names{"Relu", "relu"}));
+  EXPECT_EQ(work({"relu", "add"}), (Names{"Relu+Add"}));
+  EXPECT_EQ(work({"q", "k"}), (Names{"MatMul"}));
+  EXPECT_EQ(work({"add", "soft", "relu"}), (Names{"Softmax", "soft"}));
+  EXPECT_EQ(work({"mean", "max", "add"}), (Names{"ReduceMean"}));
+  EXPECT_EQ(work({"mean", "soft"}), (Names{"ReduceMean+Softmax"}));
+  EXPECT_EQ(work({"not there"}), (Names{""}));
+  EXPECT_EQ(work({}), (Names{""}));
   Layer unknown = layer("x", {});
   unknown.sources.reset();
-  EXPECT_EQ(main_node(unknown, graph), nullptr);
+  EXPECT_TRUE(work_of(unknown, graph).nodes.empty());
 }
 
 }  // namespace

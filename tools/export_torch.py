@@ -16,6 +16,7 @@ fasterrcnn_resnet50_fpn calls an operator of torchvision's own library, torchvis
 """
 
 import argparse
+import inspect
 import os
 import re
 import sys
@@ -94,6 +95,10 @@ def export_package(recipe, options):
     examples = recipe.examples(options)
     dynamic = tuple({d: torch.export.Dim.DYNAMIC for d, size in enumerate(i.shape) if isinstance(size, str)}
                     for i in recipe.inputs)
+    # torch.export takes all arguments of *inputs for one.
+    takes = inspect.signature(recipe.module.forward).parameters.values()
+    if any(one.kind is one.VAR_POSITIONAL for one in takes):
+        dynamic = (dynamic,)
     try:
         program = torch.export.export(recipe.module, examples, dynamic_shapes=dynamic)
     except Exception as error:

@@ -31,7 +31,7 @@
 -- @column per_inference number Number of executions in one inference.
 -- @column time_of text Clock of the latencies: host or device.
 SELECT batch, ordinal AS index, name, type, shape_text(outputs) AS shape, latency_ns,
-  latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns, d.device_ns, d.span_ns,
+  interval_low(latency_ns, half_ns) AS low_ns, latency_ns + half_ns AS high_ns, d.device_ns, d.span_ns,
   self_ns,
   pct(self_ns, sum(self_ns) OVER ()) AS layers_share_pct,
   coalesce(allocated_bytes, output_bytes) AS memory_bytes,

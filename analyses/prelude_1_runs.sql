@@ -235,6 +235,9 @@ CREATE OR REPLACE TEMP MACRO half_width(residuals) AS CASE WHEN len(residuals) >
   student_t(len(residuals) - 1) * sqrt(len(residuals) / (len(residuals) - 1.0) *
     list_sum(list_transform(residuals, lambda one: CAST(one AS DOUBLE) * one))) END;
 
+-- Returns the lower end of the 95 % interval of a time, which is not below 0. NULL: the interval is not known.
+CREATE OR REPLACE TEMP MACRO interval_low(mean_ns, half_ns) AS
+  CASE WHEN half_ns IS NOT NULL THEN greatest(0, mean_ns - half_ns) END;
 -- The residual of each block of a run from the run's mean, and the run's latency with its interval; NULL: fewer than
 -- six blocks. `low_fence_ns` and `high_fence_ns` are the least and the greatest typical latency.
 CREATE OR REPLACE TEMP TABLE latency_residual AS
@@ -255,7 +258,7 @@ CREATE OR REPLACE TEMP TABLE run_latency AS
       avg(duration_ns) FILTER (is_typical) AS latency_ns, min(duration_ns) FILTER (is_typical) AS low_fence_ns,
       max(duration_ns) FILTER (is_typical) AS high_fence_ns
     FROM measured_inference GROUP BY run_id)
-  SELECT m.*, w.blocks, latency_ns - half_ns AS low_ns, latency_ns + half_ns AS high_ns
+  SELECT m.*, w.blocks, interval_low(latency_ns, half_ns) AS low_ns, latency_ns + half_ns AS high_ns
   FROM mean m JOIN width w USING (run_id);
 
 -- A series is cut into twenty consecutive parts, or as many as it has values. Returns the place of a part's first one.

@@ -1,6 +1,10 @@
 -- The parts of the model's latency: types of layers, layers and kernels, and a named rest. Loaded after
 -- prelude_9_device_time.sql.
 
+-- Names the difference between the model's latency and the inference in which the layers were recorded. Where that
+-- one took less, the difference is no cost.
+CREATE OR REPLACE TEMP MACRO recording_item(with_ns, without_ns) AS
+  CASE WHEN with_ns < without_ns THEN 'more in the other run' ELSE 'less the cost of recording' END;
 -- Says how recording the layers changed the inference's time.
 CREATE OR REPLACE TEMP MACRO recording_text(with_ns, without_ns) AS
   printf('an inference took %.2f %% %s while its layers were recorded',

@@ -176,7 +176,7 @@ line AS (
          ELSE 'the runtime itself' END
   FROM recorded, whole, model, (SELECT is_device FROM divided LIMIT 1)
   UNION ALL
-  SELECT 52, 'sum', 'less the cost of recording', latency_ns - with_ns, 'ns', NULL, recording_text(with_ns, latency_ns)
+  SELECT 52, 'sum', recording_item(with_ns, latency_ns), latency_ns - with_ns, 'ns', NULL, recording_text(with_ns, latency_ns)
   FROM recorded, model WHERE is_another
   UNION ALL
   -- A sum that lacks most of the time does not describe the whole.

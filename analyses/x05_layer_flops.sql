@@ -23,12 +23,14 @@
 -- @column flops flops Floating-point operations in one inference; empty: unknown, or counted elsewhere.
 -- @column bytes bytes Bytes that must cross the memory in one inference; empty: unknown, or counted elsewhere.
 -- @column flops_share_pct pct Share in the flops of all layers that are known.
--- @column time_share_pct pct Share of the time of all layers: the time that the flops cover, or else the layer's own.
+-- @column time_share_pct pct Share in the time of all layers: of their kernels, if these were recorded, or their own.
 -- @column unknown text The missing part, if flops or bytes are unknown: operator, shapes, or types.
 -- @column flops_in text The layer that counts the flops: itself, an outer one, inner ones; empty: unknown.
 SELECT batch, ordinal AS index, name, type, shape_text(inputs) AS inputs, shape_text(outputs) AS outputs, flops,
   bytes, pct(flops, sum(flops) OVER ()) AS flops_share_pct,
-  CASE WHEN flops_in IS DISTINCT FROM 'outer' THEN pct(cost_ns, sum(self_ns) OVER ()) END AS time_share_pct,
+  CASE WHEN flops_in IS DISTINCT FROM 'outer' THEN
+    CASE WHEN count(kernel_ns) OVER () > 0 THEN pct(coalesce(kernel_ns, 0), sum(kernel_ns) OVER ())
+         ELSE pct(cost_ns, sum(self_ns) OVER ()) END END AS time_share_pct,
   unknown, flops_in
-FROM layer_cost
+FROM layer_roof
 ORDER BY ordinal

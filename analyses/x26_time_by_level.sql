@@ -69,7 +69,7 @@ line AS (
     covered_ns - parts_ns, NULL, true, 'what they take at the same time, once'
   FROM whole WHERE covered_ns < parts_ns
   UNION ALL
-  SELECT 2.6, 'layer type', name, CASE WHEN is_early THEN 'beyond the call' ELSE 'less the cost of recording' END,
+  SELECT 2.6, 'layer type', name, CASE WHEN is_early THEN 'beyond the call' ELSE recording_item(of_ns, latency_ns) END,
     latency_ns - of_ns, NULL, true,
     CASE WHEN is_early THEN 'the device works that much longer than the host''s call takes'
       ELSE recording_text(of_ns, latency_ns) END

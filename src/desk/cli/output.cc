@@ -87,6 +87,11 @@ std::string render_json(const store::Table& table) {
 }
 
 std::string render(const Sheet& sheet, const OutputOptions& options, const Terminal& terminal) {
+  if (options.top && options.format != Format::kTable) {
+    OutputOptions every_row = options;
+    every_row.top.reset();
+    return render(top_rows(sheet, *options.top), every_row, terminal);
+  }
   switch (options.format) {
     case Format::kTable:
       return render_table(sheet, options, terminal);

@@ -24,7 +24,7 @@ enum class Format { kTable, kCsv, kJson, kMarkdown };
 
 struct OutputOptions {
   Format format = Format::kTable;
-  std::optional<size_t> top;  // rows shown in a table; nothing: as the view says
+  std::optional<size_t> top;  // rows shown; nothing: as the view says in a table, else all
   bool all = false;           // show every row
 };
 

@@ -87,6 +87,21 @@ TEST(Output, TopShowsSoMany) {
   EXPECT_NE(text.find("and 3 more (40.0 % of the time)"), std::string::npos);
 }
 
+TEST(Output, TopIsTheSameRowsInEachFormat) {
+  Sheet sheet = layers();
+  OutputOptions options;
+  options.top = 1;
+  const std::string table = render(sheet, options, plain());
+  for (const Format format : {Format::kCsv, Format::kJson, Format::kMarkdown}) {
+    options.format = format;
+    const std::string text = render(sheet, options, plain());
+    for (const char* name : {"first", "second", "third", "fourth"}) {
+      EXPECT_EQ(text.find(name) == std::string::npos, table.find(name) == std::string::npos)
+          << name << " in " << text;
+    }
+  }
+}
+
 TEST(Output, WithoutUtf8NoByteIsBeyondAscii) {
   Terminal terminal = plain();
   terminal.utf8 = false;

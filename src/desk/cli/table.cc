@@ -123,20 +123,25 @@ void fill(const Sheet& sheet, const Page& page, size_t index, double largest_bes
   column->numbers = std::move(numbers);
 }
 
-// Chooses the rows to show: the largest by the view's column, or the first.
-void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
-  const size_t count = sheet.table.rows.size();
-  page->rows.resize(count);
-  std::iota(page->rows.begin(), page->rows.end(), size_t{0});
-  const auto by = column_index(sheet, option(sheet, "by"));
-  if (by) {
+// Returns the rows' indices in the order of a table: the largest by the view's column first.
+std::vector<size_t> ordered_rows(const Sheet& sheet) {
+  std::vector<size_t> rows(sheet.table.rows.size());
+  std::iota(rows.begin(), rows.end(), size_t{0});
+  if (const auto by = column_index(sheet, option(sheet, "by"))) {
     const auto key = [&](size_t row) {
       const double number = number_at(sheet, row, *by);
       return std::isnan(number) ? -HUGE_VAL : number;
     };
-    std::stable_sort(page->rows.begin(), page->rows.end(),
-                     [&](size_t a, size_t b) { return key(a) > key(b); });
+    std::stable_sort(rows.begin(), rows.end(), [&](size_t a, size_t b) { return key(a) > key(b); });
   }
+  return rows;
+}
+
+// Chooses the rows to show: the largest by the view's column, or the first.
+void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
+  const size_t count = sheet.table.rows.size();
+  page->rows = ordered_rows(sheet);
+  const auto by = column_index(sheet, option(sheet, "by"));
   size_t top = kTopDefault;
   if (const std::string given = option(sheet, "top"); !given.empty()) {
     top = static_cast<size_t>(std::max(1, std::atoi(given.c_str())));
@@ -411,6 +416,16 @@ std::string render_table(const Sheet& sheet, const OutputOptions& options,
     text += styled(terminal, Style::kFaint, "not measured: " + joined(page.missing)) + "\n";
   }
   return text;
+}
+
+Sheet top_rows(const Sheet& sheet, size_t count) {
+  Sheet top = sheet;
+  top.table.rows.clear();
+  for (const size_t row : ordered_rows(sheet)) {
+    if (top.table.rows.size() == count) break;
+    top.table.rows.push_back(sheet.table.rows[row]);
+  }
+  return top;
 }
 
 std::string render_markdown(const Sheet& sheet) {

@@ -11,6 +11,8 @@ namespace xsp::cli {
 std::string render_table(const Sheet& sheet, const OutputOptions& options,
                          const Terminal& terminal);
 std::string render_markdown(const Sheet& sheet);
+// Returns the sheet with the `count` rows alone that a table shows first, in its order.
+Sheet top_rows(const Sheet& sheet, size_t count);
 
 }  // namespace xsp::cli
 

@@ -17,7 +17,7 @@
 -- @column model_latency_ns ns Latency of the model in the model-only run.
 -- @column throughput_per_s per_s Inputs per second: batch / model latency.
 -- @column kernel_latency_ns ns Sum over the kernels of an inference; each kernel counts with its trimmed mean.
--- @column gpu_share_pct pct Kernel latency / model latency.
+-- @column gpu_share_pct pct Time in which any kernel runs / model latency; kernels that overlap count once.
 -- @column flops flops Floating-point operations of the kernels of one inference.
 -- @column dram_read_bytes bytes Bytes read from the device's memory.
 -- @column dram_write_bytes bytes Bytes written to the device's memory.
@@ -36,11 +36,11 @@ total AS (
     max(peak_bytes) AS peak_bytes
   FROM kernel_facts(kernel_batches(), $peaks) GROUP BY batch, run_id)
 SELECT batch, model_latency_ns, inputs_of(batch) * 1e9 / model_latency_ns AS throughput_per_s, kernel_latency_ns,
-  pct(kernel_latency_ns, model_latency_ns) AS gpu_share_pct, flops, dram_read_bytes, dram_write_bytes,
+  pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns) AS gpu_share_pct, flops, dram_read_bytes, dram_write_bytes,
   occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / nullif(counted_ns, 0)
     AS arithmetic_flops_per_s,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound,
   pct(kernel_latency_ns - counted_ns, kernel_latency_ns) AS uncounted_pct
-FROM total LEFT JOIN model USING (batch)
+FROM total LEFT JOIN model USING (batch) LEFT JOIN kernel_cover USING (run_id)
 ORDER BY batch

@@ -291,6 +291,19 @@ CREATE OR REPLACE TEMP MACRO kernel_facts(batches, wanted_source, most := NULL) 
     LEFT JOIN ceiling m ON m.run_id = named.run_id AND m.name = 'memory_bytes_per_s'
     LEFT JOIN ceiling l2 ON l2.run_id = named.run_id AND l2.name = 'l2_bytes_per_s';
 
+-- Returns what limits work the most. Each ceiling needs a share of its time at least: that of its arithmetic, of the L2
+-- cache and of the memory. The largest tells: compute, l2 or memory. `latency`: none needs a tenth of the time, so the
+-- work is held back by its start, or by the waiting of its instructions for one another. NULL: not known.
+CREATE OR REPLACE TEMP MACRO limit_of(compute_pct, l2_pct, dram_pct) AS CASE
+  WHEN compute_pct IS NULL OR dram_pct IS NULL THEN NULL
+  WHEN greatest(compute_pct, l2_pct, dram_pct) < 10 THEN 'latency'
+  WHEN compute_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'compute'
+  WHEN dram_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'memory' ELSE 'l2' END;
+-- Returns it for a kernel, by its counters.
+CREATE OR REPLACE TEMP MACRO kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, ns) AS
+  limit_of(pct(1e9 * CASE WHEN flops = 0 THEN 0 ELSE flops / peak_flops END, ns),
+           pct(1e9 * l2_bytes / peak_l2_bytes, ns), pct(1e9 * dram_bytes / peak_bytes, ns));
+
 -- These facts of the batch size that was asked for, against the ceilings that were asked for; and by about 200
 -- inferences, against the measured ceilings.
 CREATE OR REPLACE TEMP TABLE every_kernel_fact AS

@@ -173,7 +173,7 @@ CREATE OR REPLACE TEMP TABLE seen_inference AS
 -- all typical inferences, so that their times add up to the time of all.
 CREATE OR REPLACE TEMP TABLE seen_operation AS
   WITH own AS NOT MATERIALIZED (
-    SELECT run_id, coalesce(process, 0) AS process, iteration, level, device, span_id, site_id, layer_id,
+    SELECT run_id, coalesce(process, 0) AS process, iteration, level, type, device, span_id, site_id, layer_id,
       correlation_id, start_ns, start_ns + duration_ns AS end_ns
     FROM span SEMI JOIN (SELECT DISTINCT run_id FROM seen_inference) USING (run_id) WHERE NOT is_open),
   seen AS NOT MATERIALIZED (FROM own SEMI JOIN seen_inference USING (run_id, process, iteration)),
@@ -187,8 +187,8 @@ CREATE OR REPLACE TEMP TABLE seen_operation AS
     FROM seen WHERE level = 6 AND device IS NOT NULL AND end_ns > start_ns
     WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns)),
   placed AS (
-    SELECT o.run_id, o.process, o.iteration, o.span_id, o.layer_id, o.site_id, coalesce(l.site_id, -1) AS layer_site,
-      o.start_ns, o.end_ns, is_alone, coalesce(c.start_ns, o.start_ns) AS call_ns,
+    SELECT o.run_id, o.process, o.iteration, o.span_id, o.type, o.layer_id, o.site_id,
+      coalesce(l.site_id, -1) AS layer_site, o.start_ns, o.end_ns, is_alone, coalesce(c.start_ns, o.start_ns) AS call_ns,
       sum(o.end_ns - o.start_ns) OVER (PARTITION BY o.run_id, o.site_id, coalesce(l.site_id, -1)) AS seen_ns
     FROM operation o LEFT JOIN call c USING (run_id, process, correlation_id)
       LEFT JOIN (FROM seen WHERE level = 3) l ON l.run_id = o.run_id AND l.span_id = o.layer_id),
@@ -204,6 +204,16 @@ CREATE OR REPLACE TEMP VIEW unseen_work AS
   WHERE on_device AND NOT EXISTS (SELECT 1 FROM seen_operation s
     WHERE s.run_id = l.run_id AND s.site_id = l.site_id AND s.layer_site = coalesce(l.layer_site, -1))
   GROUP BY ALL HAVING sum(total_ns) > 0;
+
+-- The part of the kernels' summed time in which any of them runs, by run: below 1 if they overlap.
+CREATE OR REPLACE TEMP VIEW kernel_cover AS
+  SELECT run_id, sum(weight * greatest(end_ns - from_ns, 0)) / sum(weight * (end_ns - start_ns)) AS cover
+  FROM (
+    SELECT run_id, weight, start_ns, end_ns, CASE WHEN is_alone THEN start_ns ELSE greatest(start_ns, max(end_ns) OVER (
+      PARTITION BY run_id, process, iteration, is_alone ORDER BY start_ns, span_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) END AS from_ns
+    FROM seen_operation WHERE is_kernel(type))
+  GROUP BY run_id;
 
 -- The times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
 -- before the device had done their work, so the latency alone is not the model's time.

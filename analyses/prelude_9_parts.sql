@@ -17,9 +17,14 @@ CREATE OR REPLACE TEMP MACRO recording_text(with_ns, without_ns) AS
 -- assumed to slow everything alike. On a GPU, kernels divide the model's latency, because recording does not change
 -- their durations. If the call returns before the device is done (is_early), they divide the device's time. of_ns is
 -- the time that is divided, and covered_ns is the time of the parts together, which is less than their sum (parts_ns)
--- if they overlap. A part's share is its time * per_ns, and the rest of the time has the share `rest`.
+-- if they overlap. `share` is that of the part, and `rest` that of the rest of the time. Of kernels that run at once,
+-- each has the moments that time_of_step gives to it, so that one that runs alone loses nothing to them.
 CREATE OR REPLACE TEMP TABLE divided_time AS
-  WITH part AS MATERIALIZED (FROM inference_part),
+  WITH alone AS (
+    SELECT culprit AS kernel, coalesce(layer, 'no layer') AS layer, sum(time_ns) AS alone_ns FROM step_cause
+    WHERE cause IN ('compute', 'other kernels', 'communication') GROUP BY ALL),
+  part AS MATERIALIZED (
+    SELECT p.*, coalesce(alone_ns, latency_ns) AS alone_ns FROM inference_part p LEFT JOIN alone USING (kernel, layer)),
   called AS MATERIALIZED (
     SELECT m.latency_ns, d.device_ns, d.span_ns, coalesce(d.returns_early AND d.device_ns > m.latency_ns, false)
       AS is_early
@@ -41,10 +46,15 @@ CREATE OR REPLACE TEMP TABLE divided_time AS
       CASE WHEN together_ns < (1 - 1e-9) * parts_ns THEN together_ns ELSE parts_ns END AS covered_ns
     FROM called, summed),
   whole AS MATERIALIZED (
-    SELECT * EXCLUDE (together_ns), covered_ns / parts_ns / greatest(covered_ns, of_ns) AS per_ns,
-      1 - covered_ns / greatest(covered_ns, of_ns) AS rest
+    SELECT * EXCLUDE (together_ns), 1 - covered_ns / greatest(covered_ns, of_ns) AS rest
     FROM timed)
-  SELECT p.type, p.layer, p.kernel, NULL AS cause, p.latency_ns AS part_ns, p.number, whole.*
+  SELECT p.type, p.layer, p.kernel, NULL AS cause, p.latency_ns AS part_ns, p.number,
+    CASE WHEN covered_ns < parts_ns THEN p.alone_ns / sum(p.alone_ns) OVER () ELSE p.latency_ns / parts_ns END
+      * covered_ns / greatest(covered_ns, of_ns) AS share, whole.*
   FROM whole LEFT JOIN part p ON true
   UNION ALL
-  SELECT NULL, NULL, NULL, cause, duration_ns, NULL, whole.* FROM whole, cause WHERE cause <> 'busy';
+  SELECT NULL, NULL, NULL, cause, duration_ns, NULL, NULL, whole.* FROM whole, cause WHERE cause <> 'busy';
+-- Of kernels that overlap, the part of their time that divided_time gives to them. It has no rows without an overlap.
+CREATE OR REPLACE TEMP TABLE overlapped_part AS
+  SELECT layer, kernel, part_ns, share * greatest(covered_ns, of_ns) AS alone_ns FROM divided_time
+  WHERE kernel IS NOT NULL AND covered_ns < parts_ns AND part_ns > 0;

@@ -46,13 +46,14 @@ recorded AS (
 divided AS MATERIALIZED (FROM divided_time),
 -- The part of the inference in layers whose flops are not known.
 unknown_part AS (
-  SELECT coalesce(sum(part_ns * per_ns) FILTER (is_unknown), 0) AS unknown_share,
+  SELECT coalesce(sum(share) FILTER (is_unknown), 0) AS unknown_share,
     2 * coalesce(sum(part_ns) FILTER (is_unknown), 0) <= sum(part_ns) AS is_mostly_known
   FROM divided JOIN (SELECT name, bool_or(unknown IS NOT NULL) AS is_unknown FROM layer GROUP BY name) l
     ON l.name = divided.layer),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(part_ns) DESC, type) AS rank, type, sum(part_ns) AS part_ns,
-    sum(part_ns * per_ns) AS share, any_value(l.layers) AS layers, any_value(l.executions) AS executions,
+    sum(share) AS share, count(DISTINCT divided.layer) AS with_kernels, any_value(l.layers) AS layers,
+    any_value(l.executions) AS executions,
     any_value(is_device) AS is_device, CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
   FROM divided LEFT JOIN (
     SELECT coalesce(type, 'unknown') AS type, count(*) AS layers, sum(per_inference) AS executions FROM layer
@@ -74,7 +75,10 @@ line AS (
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL
   UNION ALL
   SELECT 12.5, 'what', concat('input ', key[14:]), NULL, NULL, NULL, concat_ws(': ',
-    (SELECT shape.value FROM evaluation shape WHERE shape.key = concat('input.', values.key[14:])), values.value)
+    (SELECT concat(shape.value, CASE WHEN first_batch <> (SELECT batch FROM wanted)
+        THEN concat(' at batch ', first_batch) END)
+     FROM evaluation shape, (SELECT first(batch ORDER BY run_id) AS first_batch FROM run)
+     WHERE shape.key = concat('input.', values.key[14:])), values.value)
   FROM evaluation values WHERE starts_with(key, 'input_values.')
   UNION ALL
   SELECT 13, 'doubt', level_name(level), NULL, NULL, NULL, doubt FROM level_doubt
@@ -141,13 +145,16 @@ line AS (
     WHEN layers IS NULL THEN 'kernels outside of all layers'
     WHEN layers < 0.99 * executions THEN printf('%.3g executions of %d %s', executions, layers,
       CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END)
-    ELSE concat(layers, CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END) END,
+    ELSE concat(CASE WHEN is_device AND with_kernels < layers THEN concat(with_kernels, ' of ') END, layers,
+      CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END) END,
     CASE WHEN is_device AND layers IS NOT NULL THEN ', in kernels' END)
   FROM by_type WHERE rank <= shown_types
   UNION ALL
   SELECT 46, 'where', concat(count(*), ' more types'), sum(part_ns), 'ns', 100 * sum(share),
     CASE WHEN count(layers) = 0 THEN 'kernels outside of all layers'
-      ELSE concat(sum(layers), ' layers', CASE WHEN any_value(is_device) THEN ', in kernels' END) END
+      ELSE concat(CASE WHEN any_value(is_device) AND sum(with_kernels) < sum(layers)
+        THEN concat(sum(with_kernels), ' of ') END, sum(layers), ' layers',
+        CASE WHEN any_value(is_device) THEN ', in kernels' END) END
   FROM by_type WHERE rank > shown_types HAVING count(*) > 0
   UNION ALL
   SELECT 47, 'where', 'convolution', sum(part_ns), 'ns', 100 * sum(share), 'of the above, fused ones included'
@@ -176,7 +183,8 @@ line AS (
          ELSE 'the runtime itself' END
   FROM recorded, whole, model, (SELECT is_device FROM divided LIMIT 1)
   UNION ALL
-  SELECT 52, 'sum', recording_item(with_ns, latency_ns), latency_ns - with_ns, 'ns', NULL, recording_text(with_ns, latency_ns)
+  SELECT 52, 'sum', recording_item(with_ns, latency_ns), latency_ns - with_ns, 'ns', NULL,
+    recording_text(with_ns, latency_ns)
   FROM recorded, model WHERE is_another
   UNION ALL
   -- A sum that lacks most of the time does not describe the whole.

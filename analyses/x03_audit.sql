@@ -60,7 +60,10 @@ line AS (
   UNION ALL
   SELECT 1.4, 'levels undistorted', count(*), count(*),
     coalesce(string_agg(concat('batch ', batch, ': ', doubt), '; ' ORDER BY batch, doubt),
-             'recording no level changed the latency by more than half, or shortened it; no other program took much')
+             concat('recording no level changed the latency by more than half',
+               CASE WHEN EXISTS (FROM recording_effect WHERE half_ns IS NULL)
+                 THEN '; whether it shortened it, too few blocks tell' ELSE ', or shortened it' END,
+               '; no other program took much'))
   FROM (SELECT DISTINCT batch, doubt FROM level_doubt WHERE kind IN ('distorted', 'disturbed'))
   UNION ALL
   SELECT 1.6, 'levels with runs of their own', count(*), count(*),

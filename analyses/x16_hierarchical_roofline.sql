@@ -43,8 +43,6 @@ SELECT batch, name, kernel_label(name) AS label, latency_ns, flops, dram_bytes, 
   pct(dram_bytes, l2_bytes) AS l2_to_dram_pct, 1e9 * flops / latency_ns AS arithmetic_flops_per_s,
   intensity(flops, dram_bytes) AS dram_flops_per_byte, intensity(flops, l2_bytes) AS l2_flops_per_byte,
   compute_pct, l2_pct, dram_pct,
-  CASE WHEN compute_pct IS NULL THEN NULL WHEN greatest(compute_pct, l2_pct, dram_pct) < 10 THEN 'latency'
-       WHEN compute_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'compute'
-       WHEN dram_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'memory' ELSE 'l2' END AS bound
+  limit_of(compute_pct, l2_pct, dram_pct) AS bound
 FROM share
 ORDER BY latency_ns DESC, name

@@ -35,9 +35,10 @@ model AS MATERIALIZED (
   FROM model_latency WHERE batch = (SELECT batch FROM wanted)),
 divided AS MATERIALIZED (FROM divided_time),
 part AS MATERIALIZED (
-  SELECT type, layer, sum(part_ns) AS latency_ns FROM divided WHERE layer IS NOT NULL GROUP BY ALL),
+  SELECT type, layer, sum(part_ns) AS latency_ns, sum(share) AS share FROM divided
+  WHERE layer IS NOT NULL GROUP BY ALL),
 whole AS MATERIALIZED (
-  SELECT m.name, m.n, m.recorded_level, d.* EXCLUDE (type, layer, kernel, cause, part_ns, number),
+  SELECT m.name, m.n, m.recorded_level, d.* EXCLUDE (type, layer, kernel, cause, part_ns, number, share),
     d.covered_ns < 0.999 * d.parts_ns AS is_overlapped
   FROM model m, (FROM divided LIMIT 1) d),
 device AS MATERIALIZED (
@@ -53,7 +54,7 @@ line AS (
       AS detail
   FROM whole
   UNION ALL
-  SELECT 2, 'layer type', any_value(w.name), type, sum(p.latency_ns), sum(p.latency_ns) * any_value(per_ns), false,
+  SELECT 2, 'layer type', any_value(w.name), type, sum(p.latency_ns), sum(p.share), false,
     concat(count(*), CASE count(*) WHEN 1 THEN ' layer' ELSE ' layers' END,
            CASE WHEN any_value(is_overlapped) THEN '; some overlap: its share is of the time in which any runs' END)
   FROM part p, whole w GROUP BY type
@@ -78,11 +79,11 @@ line AS (
   SELECT 2, 'layer type', name, 'layers', NULL, NULL, false, concat('not measured: ', why_no_level('layer'))
   FROM whole WHERE parts_ns IS NULL
   UNION ALL
-  SELECT 3, 'layer', type, layer, p.latency_ns, p.latency_ns * per_ns, false,
+  SELECT 3, 'layer', type, layer, p.latency_ns, p.share, false,
     CASE WHEN is_device THEN 'in its kernels' ELSE 'its own time' END
   FROM part p, whole
   UNION ALL
-  SELECT 4, 'kernel', layer, kernel, part_ns, part_ns * per_ns, false, printf('%.3g in an inference', number)
+  SELECT 4, 'kernel', layer, kernel, part_ns, share, false, printf('%.3g in an inference', number)
   FROM divided WHERE kernel IS NOT NULL
   UNION ALL
   SELECT 5, 'idle', 'no kernel runs', cause, share * (of_ns - covered_ns), share * rest, false,

@@ -3,33 +3,37 @@
 -- @title Bottleneck
 -- @question Which single thing delays an inference, or a step, most?
 -- The model's latency is divided into parts that add up to it, and the bottleneck is the largest of them; of equal
--- parts it is the first in the order of the columns. For a program that was watched and ran on a GPU, the time of a
--- step is divided. On a GPU, the time in which no kernel runs is divided by the things that the GPU waits for, as in
--- gpu_idle. `launch` is launching, and is the cause of that name in time_of_step. `device` is the wait for the start of
--- a launched kernel. `copy` is the copying of data, or its preparation. `host` is all other work of the host, which
--- time_of_step divides. The time in which kernels run is divided by the limit of the kernels: memory-bound or
--- compute-bound, by the counters, or else by the roof of their layer; or communication (NCCL). The causes
--- `compute` and `other kernels` of time_of_step go by the kind of the work alone: a product of matrices that waits for
--- its data is compute there, and memory-bound here. The time without kernels is the latency, or the step, minus the
--- time of the kernels, and has the proportions of the run that recorded them. On a CPU, the parts are the limits of the
--- layers (layer_roofline) and the runtime between them, in the run that recorded the layers. The limit of the kernels,
--- or layers, alone is only a detail: if the GPU waits for the host, faster kernels gain nothing.
+-- parts it is the first in the order of the columns. All time in which no kernel runs counts as one part at first, and
+-- if it is the largest, the bottleneck is the largest part of it: faster kernels would gain less. For a program that
+-- was watched and ran on a GPU, the time of a step is divided. On a GPU, the time in which no kernel runs is divided by
+-- the things that the GPU waits for, as in gpu_idle. `launch` is launching, and is the cause of that name in
+-- time_of_step. `device` is the wait for the start of a launched kernel. `copy` is the copying of data, or its
+-- preparation. `host` is all other work of the host, which time_of_step divides. The time in which kernels run is
+-- divided by the limit of the kernels, as in hierarchical_roofline: memory-bound (by the memory or the L2 cache),
+-- compute-bound, or latency-bound, if no ceiling explains a tenth of the kernel's time; or communication (NCCL). Where
+-- no counters were recorded, the roof of the layer by its shapes tells the limit. The causes `compute` and `other
+-- kernels` of time_of_step go by the kind of the work alone: a product of matrices that waits for its data is compute
+-- there, and memory-bound here. The time without kernels is the latency, or the step, minus the time of the kernels,
+-- and has the proportions of the run that recorded them. On a CPU, the parts are the limits of the layers
+-- (layer_roofline) and the runtime between them, in the run that recorded the layers. The limit of the kernels, or
+-- layers, alone is only a detail: if the GPU waits for the host, faster kernels gain nothing.
 -- @needs model
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
--- @column bottleneck text The name of the largest of the parts below, such as launch or memory-bound; or unknown.
+-- @column bottleneck text The part below that delays the most, such as launch or memory-bound; or unknown.
 -- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
 -- @column finding text The bottleneck as a sentence.
 -- @column work text The work of the inference: kernels, or layers on a CPU; empty: none was recorded.
--- @column work_bound text The limit of most of their time: memory, compute, communication, unknown; empty: in doubt.
+-- @column work_bound text The limit of most of it: memory, compute, latency, communication, unknown; empty: in doubt.
 -- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
 -- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
 -- @column launch_pct pct Part of the latency: waiting until the next kernel is launched.
 -- @column device_pct pct Part of the latency: waiting until a launched kernel starts.
--- @column memory_bound_pct pct Part of the latency: work that the memory limits.
+-- @column memory_bound_pct pct Part of the latency: work that the memory limits, or the L2 cache.
 -- @column compute_bound_pct pct Part of the latency: work that arithmetic limits.
+-- @column latency_bound_pct pct Part of the latency: kernels of which no ceiling explains a tenth; they are too small.
 -- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
 -- @column copy_pct pct Part of the latency: data are copied, and no kernel runs.
 -- @column runtime_pct pct Part of the latency on a CPU: the time between layers.
@@ -48,7 +52,8 @@ bad AS (
   WHERE d.batch = m.batch AND CASE WHEN is_gpu THEN level = 6 AND kind = 'disturbed'
                                    ELSE level = 3 AND kind IN ('distorted', 'disturbed') END),
 layer AS MATERIALIZED (
-  SELECT *, bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) AS bound
+  SELECT *, CASE WHEN least_ns(flops, bytes, peak_low_flops, peak_bytes) < 0.1 * kernel_ns THEN 'latency'
+    ELSE bound_between(flops, bytes, peak_low_flops, peak_flops, peak_bytes, peak_high_bytes) END AS bound
   FROM layer_roof),
 -- On a GPU: the device's time with and without kernels.
 cause AS MATERIALIZED (
@@ -56,7 +61,9 @@ cause AS MATERIALIZED (
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
 kernel AS (
   SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
-      WHEN counted IS NULL THEN bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) ELSE c.bound END AS bound
+      WHEN counted IS NULL THEN
+        kernel_limit(f.flops, l2_bytes, dram_bytes, f.peak_flops, peak_l2_bytes, f.peak_bytes, f.latency_ns)
+      ELSE c.bound END AS bound
   FROM kernel_fact f
     LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer
     LEFT JOIN (SELECT DISTINCT ON (name) name, bound FROM layer) c ON c.name = own.cost_layer
@@ -70,8 +77,8 @@ host_whole AS (
   WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted)) AND EXISTS (FROM host_layer)),
 -- Shares of the latency: the subject of each, and whether it is work.
 part AS MATERIALIZED (
-  SELECT CASE WHEN bound IN ('memory', 'compute') THEN concat(bound, '-bound')
-      WHEN bound = 'communication' THEN bound ELSE 'unknown' END AS what,
+  SELECT CASE WHEN bound IN ('memory', 'compute', 'latency') THEN concat(bound, '-bound')
+      WHEN bound = 'l2' THEN 'memory-bound' WHEN bound = 'communication' THEN bound ELSE 'unknown' END AS what,
     true AS is_work,
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
@@ -94,9 +101,11 @@ whole AS MATERIALIZED (
   SELECT 'unknown', false, 100 - coalesce(sum(share_pct), 0) FROM part HAVING coalesce(sum(share_pct), 0) < 99.999),
 headline AS (
   SELECT what, sum(share_pct) AS share_pct FROM whole GROUP BY what
-  ORDER BY sum(share_pct) DESC,
-    list_position(['host', 'launch', 'device', 'memory-bound', 'compute-bound', 'communication', 'copy', 'runtime',
-      'unknown'], what)
+  ORDER BY sum(sum(share_pct)) OVER (
+      PARTITION BY CASE WHEN what IN ('host', 'launch', 'device', 'copy') THEN 'idle' ELSE what END) DESC,
+    sum(share_pct) DESC,
+    list_position(['host', 'launch', 'device', 'memory-bound', 'compute-bound', 'latency-bound', 'communication',
+      'copy', 'runtime', 'unknown'], what)
   LIMIT 1),
 total AS (
   SELECT coalesce(sum(share_pct) FILTER (is_work), 0) AS work_pct,
@@ -105,6 +114,7 @@ total AS (
     coalesce(sum(share_pct) FILTER (what = 'device'), 0) AS device_pct,
     coalesce(sum(share_pct) FILTER (what = 'memory-bound'), 0) AS memory_bound_pct,
     coalesce(sum(share_pct) FILTER (what = 'compute-bound'), 0) AS compute_bound_pct,
+    coalesce(sum(share_pct) FILTER (what = 'latency-bound'), 0) AS latency_bound_pct,
     coalesce(sum(share_pct) FILTER (what = 'communication'), 0) AS communication_pct,
     coalesce(sum(share_pct) FILTER (what = 'copy'), 0) AS copy_pct,
     coalesce(sum(share_pct) FILTER (what = 'runtime'), 0) AS runtime_pct,
@@ -120,16 +130,18 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
     WHEN 'host' THEN 'the GPU waits for the host'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
     WHEN 'device' THEN 'the GPU has not started the kernel that is launched'
-    WHEN 'memory-bound' THEN concat('the memory holds back the ', worker, ' that run')
+    WHEN 'memory-bound' THEN concat('the memory', CASE WHEN is_gpu THEN ' or the L2 cache' END, ' holds back the ',
+      worker, ' that run')
     WHEN 'compute-bound' THEN concat('arithmetic holds back the ', worker, ' that run')
+    WHEN 'latency-bound' THEN
+      'kernels run that neither memory nor arithmetic holds back: they are too small, or wait'
     WHEN 'communication' THEN 'kernels exchange data with other devices'
     WHEN 'copy' THEN 'data are copied and no kernel runs'
     WHEN 'runtime' THEN 'the runtime is busy between layers'
     ELSE CASE WHEN work_pct > 0 THEN concat(worker, ' run whose bound is not known')
               WHEN is_gpu THEN 'it is not known what the GPU does: its kernels were not recorded'
               ELSE 'it is not known what is done: its layers were not recorded' END END, '.',
-  -- The largest part may be smaller than all the time without kernels.
-  CASE WHEN is_gpu AND ends_with(h.what, 'bound') AND idle_pct > h.share_pct
+  CASE WHEN is_gpu AND h.what IN ('host', 'launch', 'device', 'copy') AND idle_pct >= h.share_pct + 1
     THEN concat(printf(' No kernel runs for %.0f %% of ', idle_pct), m.unit, '.') END) END AS finding,
   CASE WHEN w.what IS NOT NULL THEN worker END AS work, CASE WHEN bad.doubt IS NULL THEN w.what END AS work_bound,
   CASE WHEN bad.doubt IS NULL THEN pct(w.share_pct, work_pct) END AS work_bound_pct, t.*

@@ -22,11 +22,11 @@
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 divided AS MATERIALIZED (FROM divided_time),
 whole AS MATERIALIZED (
-  SELECT coalesce(fact_of('model'), 'model') AS name, is_device, is_early, rest, per_ns, parts_ns,
+  SELECT coalesce(fact_of('model'), 'model') AS name, is_device, is_early, rest, parts_ns,
     CASE WHEN is_early THEN of_ns ELSE latency_ns END AS shown_ns
   FROM divided LIMIT 1),
 leaf AS MATERIALIZED (
-  SELECT string_split(d.layer, '/') AS path, d.type, d.kernel, d.part_ns * w.per_ns AS share, d.number,
+  SELECT string_split(d.layer, '/') AS path, d.type, d.kernel, d.share, d.number,
     coalesce(l.place, 1e9) AS place
   FROM divided d CROSS JOIN whole w
     LEFT JOIN (SELECT name, min(ordinal) AS place FROM layers((SELECT batch FROM wanted)) GROUP BY name) l

@@ -24,7 +24,7 @@
 -- @column holds_layers bool Whether it holds other layers.
 WITH wanted AS (SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch),
 part AS MATERIALIZED (
-  SELECT layer, sum(part_ns * per_ns) AS share,
+  SELECT layer, sum(share) AS share,
     any_value(CASE WHEN is_early THEN of_ns ELSE latency_ns END) AS shown_ns
   FROM divided_time WHERE layer IS NOT NULL GROUP BY layer),
 layer AS MATERIALIZED (

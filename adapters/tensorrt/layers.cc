@@ -18,8 +18,8 @@ bool is_heavy(const std::string& op_type) {
          op_type == "Gemm";
 }
 
-// Operators that read an input more than once, or less of it than they are given. Beside them, those
-// that compute each element by itself are small.
+// Operators that read an input more than once, or less of it than they are given. Beside them,
+// those that compute each element by itself are small.
 bool is_moderate(const std::string& op_type) {
   const auto ends_with = [&](std::string_view ending) {
     return op_type.size() >= ending.size() &&

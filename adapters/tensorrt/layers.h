@@ -59,8 +59,8 @@ class Layers {
 // What a layer computes, in the model's own words.
 struct Work {
   // The nodes of the model that do most of the layer's work: its only one; its only product or
-  // convolution, or without these its only reduction, normalisation or pooling; or the convolutions of
-  // one tensor that it computes side by side. Empty if there are no such nodes.
+  // convolution, or without these its only reduction, normalisation or pooling; or the
+  // convolutions of one tensor that it computes side by side. Empty if there are no such nodes.
   std::vector<const formats::Node*> nodes;
   // Their operator; without such nodes, all operators of the layer, joined by "+". Empty if no node
   // of the model is known.

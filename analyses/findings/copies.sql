@@ -5,9 +5,11 @@ SELECT concat(CASE WHEN of_copies < 0.5 * ns
       ELSE concat('The device copies data for ', step_share(ns - of_pageable), ' while it runs no kernel') END,
     mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,
-  concat(CASE WHEN of_copies < 0.5 * ns THEN 'Copy fewer and larger pieces. ' END, 'Copy ahead of the ', unit_name(),
-    ' on a stream of its own, so that kernels run meanwhile; ',
-    'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') AS advice,
+  CASE WHEN is_on_device THEN concat('The data are on the device already: let the operation before ',
+      coalesce(blame_text(culprit, layer, place), 'it'), ' write where the next one reads (in place, or out=).')
+    ELSE concat(CASE WHEN of_copies < 0.5 * ns THEN 'Copy fewer and larger pieces. ' END, 'Copy ahead of the ',
+      unit_name(), ' on a stream of its own, so that kernels run meanwhile; ',
+      'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') END AS advice,
   'time_of_step' AS evidence,
   concat('The causes copy and copy preparation of time_of_step must take less: what is ',
     'copied beside kernels is hidden there.') AS check,
@@ -15,5 +17,7 @@ SELECT concat(CASE WHEN of_copies < 0.5 * ns
 FROM blamed(['copy', 'copy preparation'], NULL), (
     SELECT coalesce(sum(ns) FILTER (cause <> 'synchronisation' AND kind = 'pageable'), 0) AS of_pageable,
       coalesce(sum(ns) FILTER (cause = 'copy'), 0) AS of_copies
-    FROM finding_time)
+    FROM finding_time), (
+    SELECT coalesce(bool_and(name = 'memcpy DtoD'), false) AS is_on_device FROM span
+    WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND type IN ('copy', 'memcpy'))
 WHERE ns > of_pageable

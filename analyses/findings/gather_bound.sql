@@ -3,8 +3,11 @@
 SELECT concat('Gathering and scattering take ', step_share(ns), ', mostly ',
     blame_text(culprit, layer, place), '.') AS finding,
   'layer' AS level, ns AS gain_ns,
-  concat('Look up fewer rows: each one once in a batch, sorted, so that they lie ',
-    'together; keep the table in 16 or 8 bits, and its hot rows in a cache.') AS advice,
+  CASE WHEN regexp_matches(lower(culprit), 'scatter|index_put|index_add')
+    THEN concat('Sort what is scattered by its target, and reduce it in segments or as a sparse product, without ',
+      'atomic operations; keep it in 16 bits.')
+    ELSE concat('Look up fewer rows: each one once in a batch, sorted, so that they lie ',
+      'together; keep the table in 16 or 8 bits, and its hot rows in a cache.') END AS advice,
   'time_of_step' AS evidence, concat('Compare the time of ', culprit, ' in time_of_step, before and after.') AS check,
   culprit, layer
 -- On a device, what its host takes for it is a finding about launches.

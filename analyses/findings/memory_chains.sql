@@ -15,8 +15,7 @@ SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elemen
     ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, whole_share(ns), ' to read and write memory.') AS finding,
   'layer' AS level, share_in_step(ns) AS gain_ns,
   'Let a compiler fuse them into the layers before them; fold batch normalisation into the weights.' AS advice,
-  'latency_by_layer_type' AS evidence,
-  concat('Compare the time of ', most, ' in latency_by_layer_type, before and after.') AS check,
+  'time_by_level' AS evidence, concat('Compare the time of ', most, ' in time_by_level, before and after.') AS check,
   most AS culprit, NULL AS layer
 FROM elementwise, finding_place, finding_usable
 WHERE elementwise.layers > 0 AND NOT is_watched() AND CASE WHEN is_gpu THEN kernels_hold ELSE layers_hold END

@@ -36,12 +36,20 @@ CREATE OR REPLACE TEMP TABLE finding_place AS
 CREATE OR REPLACE TEMP TABLE finding_ceiling AS
   FROM pipe_ceilings([chosen_layer_run((SELECT batch FROM finding_batch))]);
 CREATE OR REPLACE TEMP TABLE finding_kernel AS
-  FROM kernel_fact;
+  SELECT k.* REPLACE (latency_ns * coalesce(alone_ns / part_ns, 1) AS latency_ns)
+  FROM kernel_fact k LEFT JOIN overlapped_part o ON o.layer = coalesce(k.layer, 'no layer')
+    AND o.kernel = kernel_label(k.name);
 -- The time of each layer where it runs: of its kernels on a GPU, else its own time.
 CREATE OR REPLACE TEMP TABLE finding_layer AS
   WITH layer AS MATERIALIZED (
-    SELECT c.*, operator_of(type) AS operator, arithmetic AS precision
-    FROM layer_roof c)
+    SELECT c.* REPLACE (kernel_ns * coalesce(factor, 1) AS kernel_ns), operator_of(type) AS operator,
+      arithmetic AS precision
+    FROM layer_roof c LEFT JOIN (
+      SELECT coalesce(r.cost_layer, o.layer) AS name, sum(alone_ns) / sum(part_ns) AS factor
+      FROM overlapped_part o
+        LEFT JOIN (SELECT name, any_value(cost_layer) AS cost_layer FROM layer_roof GROUP BY name) r
+          ON r.name = o.layer
+      GROUP BY 1) USING (name))
   SELECT l.*, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
     counted_flops, counted_bytes, is_counted
   FROM layer l LEFT JOIN (
@@ -59,11 +67,14 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
     SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
       CASE WHEN work = 0 AND max(work) OVER (PARTITION BY f.layer) = 2 THEN 0
            ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes) END AS least_ns, least_ns AS high_least_ns,
-      coalesce(max_by(bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes),
-          CASE WHEN work = 2 THEN f.latency_ns END)
-        OVER (PARTITION BY f.layer), bound_by(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)) AS bound,
+      coalesce(max_by(kernel_bound, CASE WHEN work = 2 THEN f.latency_ns END) OVER (PARTITION BY f.layer),
+        kernel_bound) AS bound,
       'layer_counted_roofline' AS evidence
-    FROM (SELECT *, kernel_work(name, pipe) AS work FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer
+    FROM (
+      SELECT *, kernel_work(name, pipe) AS work,
+        CASE kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, latency_ns)
+          WHEN 'latency' THEN 'latency' ELSE bound_by(flops, dram_bytes, peak_flops, peak_bytes) END AS kernel_bound
+      FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer
     WHERE is_counted
     UNION ALL
     SELECT name, type, precision, ns, least_ns(flops, bytes, peak_flops, peak_high_bytes),

@@ -18,12 +18,16 @@ attention AS (
 SELECT concat('Attention is written out as products and a softmax (', layer, '), which take ', step_share(ns),
     ': its scores go through memory.') AS finding,
   'layer' AS level, ns AS gain_ns,
-  concat('Use a fused attention', CASE WHEN compiler_name() = 'torch.compile' THEN ' (scaled_dot_product_attention)'
-      ELSE '' END, ' in place of ', layer,
-    ' and the products around it: it keeps the scores on the chip.') AS advice,
+  CASE WHEN contains(layer, 'scaled_dot_product_attention')
+    THEN concat(layer, ' computes products here: find out what keeps it from a fused kernel (a mask, the data type, ',
+      'sizes that are not multiples of 8, a backend that is switched off).')
+    ELSE concat('Use a fused attention', CASE WHEN compiler_name() = 'torch.compile'
+        THEN ' (scaled_dot_product_attention)' ELSE '' END, ' in place of ', layer,
+      ' and the products around it: it keeps the scores on the chip.') END AS advice,
   'time_of_step' AS evidence,
-  concat(layer, ' must be gone from the layers, and a fused attention must take less than it and its products.')
-    AS check, layer AS culprit, layer
+  CASE WHEN contains(layer, 'scaled_dot_product_attention') THEN concat(layer, ' must run a kernel of its own.')
+    ELSE concat(layer, ' must be gone from the layers, and a fused attention must take less than it and its products.')
+    END AS check, layer AS culprit, layer
 FROM attention
 WHERE layer IS NOT NULL AND NOT EXISTS (FROM work WHERE kind = 'attention')
   AND NOT regexp_matches(lower(layer), 'loss|log_softmax')

@@ -225,7 +225,9 @@ std::string levels_of(const Analysis& analysis) {
   std::string levels;
   const auto& names = level_names();
   for (const std::string& need : analysis.needs) {
-    const std::string level = need == "counters" || need == "memory" ? "kernel" : need;
+    const std::string level = need == "counters" || need == "memory" ? "kernel"
+                              : need == "steps"                      ? "model"
+                                                                     : need;
     const auto found = std::find(names.begin(), names.end(), level);
     if (found == names.end()) continue;
     levels += (levels.empty() ? "" : ", ") + std::to_string(found - names.begin() + 1);

@@ -28,7 +28,8 @@ struct TextColumn {
   std::vector<std::string> cells;
   std::vector<double> numbers;  // NaN: not a number
   size_t width = 0;
-  size_t full_width = 0;  // of the widest cell
+  size_t full_width = 0;           // of the widest cell
+  std::vector<std::string> names;  // of a column of texts: the cells, shortened to the width
 };
 
 struct Page {
@@ -319,8 +320,9 @@ std::string header_line(const Page& page, size_t bar_width, bool units) {
 
 // Wraps a sentence to the column's width without cutting it. Shortens a name, which has no place
 // for a break, in its middle, also inside a sentence. Text with a word that is too wide may be a
-// function's signature: it is a sentence if it ends as one.
-std::vector<std::string> lines_of(const std::string& cell, size_t width, const Terminal& terminal) {
+// function's signature: it is a sentence if it ends as one. `name` is the cell as a name.
+std::vector<std::string> lines_of(const std::string& cell, const std::string& name, size_t width,
+                                  const Terminal& terminal) {
   constexpr size_t kWordsMin = 3;
   std::vector<std::string> words;
   std::istringstream stream(cell);
@@ -330,7 +332,7 @@ std::vector<std::string> lines_of(const std::string& cell, size_t width, const T
   const bool is_sentence =
       words.size() >= kWordsMin &&
       (cell.back() == '.' || std::all_of(words.begin(), words.end(), has_room));
-  if (fits || !is_sentence) return {shortened(terminal, cell, width)};
+  if (fits || !is_sentence) return {name};
   for (std::string& word : words) word = shortened(terminal, word, width);
   std::vector<std::string> lines = {words[0]};
   for (size_t i = 1; i < words.size(); ++i) {
@@ -351,7 +353,7 @@ std::string row_lines(const Page& page, size_t row, size_t bar_width, double lar
   for (const TextColumn& column : page.columns) {
     const std::string& cell = column.cells[row];
     if (column.is_text) {
-      cells.push_back(lines_of(cell, column.width, terminal));
+      cells.push_back(lines_of(cell, column.names[row], column.width, terminal));
     } else {
       cells.push_back({cell.empty() ? "-" : cell});
     }
@@ -382,6 +384,9 @@ std::string render_table(const Sheet& sheet, const OutputOptions& options,
                          const Terminal& terminal) {
   Page page = make_page(sheet, options);
   const size_t bar_width = fit(&page, terminal.width);
+  for (TextColumn& column : page.columns) {
+    if (column.is_text) column.names = shortened_apart(terminal, column.cells, column.width);
+  }
   std::string text;
   if (!sheet.title.empty()) {
     text += styled(terminal, Style::kTitle, sheet.title);

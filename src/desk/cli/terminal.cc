@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <set>
 #include <vector>
 
 namespace xsp::cli {
@@ -94,6 +96,71 @@ std::string shortened(const Terminal& terminal, std::string_view text, size_t wi
   std::string result(text.substr(0, starts[head]));
   result += ellipsis;
   result += text.substr(starts[length - (kept - head)]);
+  return result;
+}
+
+namespace {
+
+// The shortened form of each text.
+using Forms = std::map<std::string, std::string>;
+
+// Returns groups of texts whose forms are equal.
+std::vector<std::vector<std::string>> alike(const std::vector<std::string>& texts,
+                                            const Forms& forms) {
+  std::map<std::string, std::set<std::string>> by_form;
+  for (const std::string& text : texts) by_form[forms.at(text)].insert(text);
+  std::vector<std::vector<std::string>> groups;
+  for (const auto& [form, group] : by_form) {
+    if (group.size() > 1) groups.emplace_back(group.begin(), group.end());
+  }
+  return groups;
+}
+
+// Returns how many code points all texts begin with.
+size_t common_length(const std::vector<std::string>& sorted) {
+  const std::string &first = sorted.front(), &last = sorted.back();
+  const std::vector<size_t> starts = code_points(first);
+  size_t length = 0;
+  while (length + 1 < starts.size() &&
+         first.compare(0, starts[length + 1], last, 0, starts[length + 1]) == 0) {
+    ++length;
+  }
+  return length;
+}
+
+// Gives texts that look the same, of which all begin with `shared` code points at least, forms that
+// differ.
+void tell_apart(const Terminal& terminal, const std::vector<std::string>& group, size_t width,
+                size_t shared, Forms* forms) {
+  const std::string ellipsis = terminal.utf8 ? "…" : "..";
+  const size_t head = width / 4, common = common_length(group);
+  if (common < shared || width < head + 2 * width_of(ellipsis) + 1) return;
+  const size_t room = width - head - 2 * width_of(ellipsis);
+  for (const std::string& text : group) {
+    const std::vector<size_t> starts = code_points(text);
+    const size_t length = starts.size() - 1;
+    if (common <= head || length <= width) continue;
+    const bool is_end = length - common <= room + width_of(ellipsis);
+    const size_t from = is_end ? length - (room + width_of(ellipsis)) : common;
+    std::string form = text.substr(0, starts[head]) + ellipsis;
+    form +=
+        text.substr(starts[from], is_end ? std::string::npos : starts[from + room] - starts[from]);
+    (*forms)[text] = form + (is_end ? "" : ellipsis);
+  }
+  for (const auto& rest : alike(group, *forms)) {
+    tell_apart(terminal, rest, width, common + 1, forms);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> shortened_apart(const Terminal& terminal,
+                                         const std::vector<std::string>& texts, size_t width) {
+  Forms forms;
+  for (const std::string& text : texts) forms[text] = shortened(terminal, text, width);
+  for (const auto& group : alike(texts, forms)) tell_apart(terminal, group, width, 0, &forms);
+  std::vector<std::string> result;
+  for (const std::string& text : texts) result.push_back(forms.at(text));
   return result;
 }
 

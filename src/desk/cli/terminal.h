@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "shared/base/result.h"
 
@@ -30,6 +31,12 @@ size_t width_of(std::string_view text);
 
 // Returns the text in at most `width` columns, with an ellipsis in place of its middle if needed.
 std::string shortened(const Terminal& terminal, std::string_view text, size_t width);
+
+// Returns each text in at most `width` columns, so that different texts look different wherever the
+// width permits: those that would look the same show their beginning, and the place from which on
+// they differ.
+std::vector<std::string> shortened_apart(const Terminal& terminal,
+                                         const std::vector<std::string>& texts, size_t width);
 
 // Wraps a text to lines of at most `width` columns, and indents all but the first by `indent`. Ends
 // with a new line. Keeps leading spaces. Cuts no word, so a long one exceeds the width.

@@ -26,6 +26,22 @@ TEST(TerminalText, IsShortenedInTheMiddle) {
   EXPECT_EQ(shortened(Terminal(), "resnet50/layer1/conv2", 12), "resne..conv2");
 }
 
+TEST(TerminalText, DifferentNamesLookDifferent) {
+  using Texts = std::vector<std::string>;
+  const Texts kernels = {"sm80_xmma_gemm_tilesize128x64_stage3_cublas", "layer",
+                         "sm80_xmma_gemm_tilesize64x64_stage3_cublas",
+                         "sm80_xmma_gemm_tilesize64x64_stage4_cublas",
+                         "sm80_xmma_gemm_tilesize64x64_stage3_cublas"};
+  EXPECT_EQ(shortened_apart(utf8(), kernels, 16),
+            (Texts{"sm80…128x64_sta…", "layer", "sm80…age3_cublas", "sm80…age4_cublas",
+                   "sm80…age3_cublas"}));
+  // Names that differ in their ends alone, and names in which no character has room.
+  EXPECT_EQ(shortened_apart(utf8(), {"module/layer/1/conv", "module/layer/1/norm"}, 9),
+            (Texts{"modu…conv", "modu…norm"}));
+  EXPECT_EQ(shortened_apart(utf8(), {"module/1/conv", "module/2/conv"}, 3), (Texts{"…1…", "…2…"}));
+  EXPECT_EQ(shortened_apart(utf8(), {"module/1/conv", "module/2/conv"}, 2), (Texts{"m…", "m…"}));
+}
+
 TEST(TerminalText, BarsHaveEighths) {
   EXPECT_EQ(bar(utf8(), 1, 3), "███");
   EXPECT_EQ(bar(utf8(), 0.5, 3), "█▌");

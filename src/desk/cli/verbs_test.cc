@@ -81,7 +81,7 @@ TEST_F(Verbs, AnalyzePrintsEveryFormatOfOneResult) {
   EXPECT_EQ(rows[0]["latency_ns"], 700000.0);
   const Outcome csv = run_verb({"analyze", "a6", file(), "--format", "csv"});
   EXPECT_EQ(csv.out.substr(0, csv.out.find('\n')),
-            "batch,type,layers,latency_ns,device_ns,span_ns,layers_share_pct");
+            "batch,type,layers,latency_ns,device_ns,span_ns,layers_share_pct,time_of");
   const Outcome markdown = run_verb({"analyze", "a6", file(), "--format", "markdown"});
   EXPECT_NE(markdown.out.find("| Conv | 2 | 700.0 |"), std::string::npos) << markdown.out;
 }

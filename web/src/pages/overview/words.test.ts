@@ -78,6 +78,9 @@ describe('the sentences of the overview', () => {
     expect(workBound({ ...row, work_bound: 'unknown' })).toBe(
       'kernels run 20.3 % of the latency; for 55.0 % of that it is not known what bounds them',
     );
+    expect(workBound({ ...row, work_bound: 'latency' })).toBe(
+      'kernels run 20.3 % of the latency; neither memory nor arithmetic limits 55.0 % of that: too small, or waiting',
+    );
     expect(workBound({ ...row, work_bound: null, work_bound_pct: null })).toBe('');
   });
 });

@@ -75,7 +75,9 @@ export function workBound(row: Row | undefined): string {
   const part = number(row?.['work_bound_pct']);
   if (!work || !bound || part === null) return '';
   const ran = `${work} run ${share(number(row?.['work_pct']))} of the latency`;
-  return bound === 'unknown'
-    ? `${ran}; for ${share(part)} of that it is not known what bounds them`
-    : `${ran}; ${LIMIT[bound] ?? bound} limits ${share(part)} of that`;
+  if (bound === 'unknown')
+    return `${ran}; for ${share(part)} of that it is not known what bounds them`;
+  if (bound === 'latency')
+    return `${ran}; neither memory nor arithmetic limits ${share(part)} of that: too small, or waiting`;
+  return `${ran}; ${LIMIT[bound] ?? bound} limits ${share(part)} of that`;
 }

@@ -36,8 +36,8 @@ total AS (
     max(peak_bytes) AS peak_bytes
   FROM kernel_facts(kernel_batches(), $peaks) GROUP BY batch, run_id)
 SELECT batch, model_latency_ns, inputs_of(batch) * 1e9 / model_latency_ns AS throughput_per_s, kernel_latency_ns,
-  pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns) AS gpu_share_pct, flops, dram_read_bytes, dram_write_bytes,
-  occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
+  pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns) AS gpu_share_pct, flops, dram_read_bytes,
+  dram_write_bytes, occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / nullif(counted_ns, 0)
     AS arithmetic_flops_per_s,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound,

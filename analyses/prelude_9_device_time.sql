@@ -188,7 +188,8 @@ CREATE OR REPLACE TEMP TABLE seen_operation AS
     WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns)),
   placed AS (
     SELECT o.run_id, o.process, o.iteration, o.span_id, o.type, o.layer_id, o.site_id,
-      coalesce(l.site_id, -1) AS layer_site, o.start_ns, o.end_ns, is_alone, coalesce(c.start_ns, o.start_ns) AS call_ns,
+      coalesce(l.site_id, -1) AS layer_site, o.start_ns, o.end_ns, is_alone,
+      coalesce(c.start_ns, o.start_ns) AS call_ns,
       sum(o.end_ns - o.start_ns) OVER (PARTITION BY o.run_id, o.site_id, coalesce(l.site_id, -1)) AS seen_ns
     FROM operation o LEFT JOIN call c USING (run_id, process, correlation_id)
       LEFT JOIN (FROM seen WHERE level = 3) l ON l.run_id = o.run_id AND l.span_id = o.layer_id),

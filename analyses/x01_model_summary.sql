@@ -131,8 +131,10 @@ line AS (
     concat(CASE WHEN layers < 0.99 * executions THEN concat('executions of ', layers, ' layers') ELSE 'executed' END,
       CASE WHEN (SELECT count(*) FROM model_layer) > 0
         THEN concat(', for ', (SELECT count(*) FROM model_layer), ' in the model file') END,
-      CASE WHEN layers > 1.01 * executions THEN concat(' of ', layers, ' told apart by their shapes') END)
-  FROM whole
+      CASE WHEN layers > 1.01 * executions THEN concat(' of ', layers, ' told apart by their shapes') END,
+      CASE WHEN seen.number < whole.layers THEN concat('; ', seen.number, ' have kernels') END)
+  FROM whole LEFT JOIN (
+    SELECT sum(with_kernels) AS number FROM by_type WHERE is_device AND layers IS NOT NULL) seen ON true
   UNION ALL
   SELECT 30, 'where', 'layers', NULL, NULL, NULL, concat('not measured: ', why_no_level('layer'))
   WHERE NOT EXISTS (FROM whole)

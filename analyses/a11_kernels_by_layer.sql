@@ -22,7 +22,7 @@
 -- @column time_of text Clock of latency_ns: host; or device, where a CUDA graph runs no layer on the host.
 -- @column kernels number Number of kernels in one inference; empty: the kernel run does not have the layer.
 -- @column kernel_latency_ns ns Sum of the kernels' durations in one inference.
--- @column model_share_pct pct Share of kernel_latency_ns in the latency of the model-only run.
+-- @column model_share_pct pct Share in the latency of the model-only run; a moment counts for one kernel.
 -- @column kernel_share_pct pct Share of kernel_latency_ns in the summed latency of all kernels.
 -- @column flops flops Floating-point operations in one inference.
 -- @column dram_read_bytes bytes Bytes read from the device's memory.
@@ -35,13 +35,15 @@
 -- @column uncounted_pct pct Share of kernel_latency_ns whose counters are not known.
 -- @column counted text The reason why some counters are not known.
 WITH layer AS MATERIALIZED (FROM layer_kernel),
+alone AS (SELECT layer AS of_layer, sum(alone_ns) / sum(part_ns) AS part FROM overlapped_part GROUP BY layer),
 model AS (SELECT batch, latency_ns AS model_ns FROM model_latency)
 SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of, kernels,
-  kernel_ns AS kernel_latency_ns, pct(kernel_ns, model_ns) AS model_share_pct,
+  kernel_ns AS kernel_latency_ns, pct(kernel_ns * coalesce(part, 1), model_ns) AS model_share_pct,
   pct(kernel_ns, sum(kernel_ns) OVER ()) AS kernel_share_pct, flops, dram_read_bytes, dram_write_bytes, occupancy_pct,
   intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   1e9 * flops / nullif(kernel_ns - coalesce(uncounted_ns, 0), 0) AS arithmetic_flops_per_s, pipe,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound,
   pct(coalesce(uncounted_ns, 0), kernel_ns) AS uncounted_pct, uncounted_why AS counted
 FROM layer LEFT JOIN model USING (batch)
+  LEFT JOIN alone ON of_layer = coalesce(nullif(layer.name, ''), 'no layer')
 ORDER BY coalesce(ordinal, 2147483647), first, name

@@ -214,7 +214,7 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
       CASE WHEN NOT is_kernel(type) THEN 3 WHEN is_communication(name) THEN 2 ELSE 1 END AS class
     FROM executed o LEFT JOIN call c USING (process, correlation_id)),
   alone AS (
-    SELECT process, class, span_id, end_ns, greatest(start_ns, coalesce(max(end_ns) OVER (
+    SELECT process, class, span_id, end_ns, start_ns AS begin_ns, greatest(start_ns, coalesce(max(end_ns) OVER (
       PARTITION BY process, class ORDER BY start_ns, span_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
       start_ns)) AS start_ns
     FROM operation),
@@ -239,13 +239,17 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
       CASE WHEN end_2 > start_ns THEN span_2 END AS span_2, CASE WHEN end_3 > start_ns THEN span_3 END AS span_3
     FROM device_state),
   busy AS (
-    SELECT process, start_ns, end_ns, coalesce(span_1, span_2, span_3) AS span_id, false AS is_hidden FROM running
+    SELECT process, start_ns, end_ns, coalesce(span_1, span_2, span_3) AS span_id, false AS is_hidden,
+      false AS is_beside
+    FROM running
     WHERE coalesce(span_1, span_2, span_3) IS NOT NULL
     UNION ALL
-    SELECT process, start_ns, end_ns, span_2, true FROM running WHERE span_1 IS NOT NULL AND span_2 IS NOT NULL
+    SELECT process, start_ns, end_ns, span_2, true, false FROM running WHERE span_1 IS NOT NULL AND span_2 IS NOT NULL
     UNION ALL
-    SELECT process, start_ns, end_ns, span_3, true FROM running
-    WHERE coalesce(span_1, span_2) IS NOT NULL AND span_3 IS NOT NULL),
+    SELECT process, start_ns, end_ns, span_3, true, false FROM running
+    WHERE coalesce(span_1, span_2) IS NOT NULL AND span_3 IS NOT NULL
+    UNION ALL
+    SELECT process, begin_ns, least(start_ns, end_ns), span_id, true, true FROM alone WHERE start_ns > begin_ns),
 
   -- The gaps, each with the call that launched the operation at its end. The last one of a process has no call.
   covered AS (
@@ -378,7 +382,7 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
     SELECT b.process, b.start_ns, b.end_ns, NULL AS thread, b.span_id, CASE WHEN class = 3 THEN 'copy'
         WHEN class = 2 THEN 'communication' WHEN multiplies THEN 'compute' ELSE 'other kernels' END AS cause,
       CASE WHEN class = 3 AND NOT is_hidden AND called_ns >= b.end_ns THEN o.thread END AS waiter,
-      is_hidden, CASE WHEN is_hidden THEN class ELSE 0 END AS track
+      is_hidden, CASE WHEN is_beside THEN 4 WHEN is_hidden THEN class ELSE 0 END AS track
     FROM busy b JOIN operation o ON o.process = b.process AND o.span_id = b.span_id
       LEFT JOIN work USING (name)
     UNION ALL
@@ -397,7 +401,12 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
     UNION ALL
     SELECT p.*, q.start_ns, all_ns, q.start_ns, least(p.end_ns, q.end_ns)
     FROM (SELECT * FROM period, (SELECT unnest([0, 2, 3]) AS track)) q
-      ASOF JOIN piece p ON p.process = q.process AND p.track = q.track AND q.start_ns > p.start_ns)
+      ASOF JOIN piece p ON p.process = q.process AND p.track = q.track AND q.start_ns > p.start_ns
+    UNION ALL
+    -- Of what runs beside an earlier operation of its class, several pieces may overlap.
+    SELECT p.*, q.start_ns, all_ns, q.start_ns, least(p.end_ns, q.end_ns)
+    FROM piece p JOIN period q ON p.process = q.process AND q.start_ns > p.start_ns AND q.start_ns < p.end_ns
+    WHERE p.track = 4)
   SELECT process, period_ns, cut_start_ns AS start_ns, cut_end_ns AS end_ns, cause, is_hidden, thread, waiter,
     span_id, all_ns
   FROM cut WHERE cut_end_ns > cut_start_ns;

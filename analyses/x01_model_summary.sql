@@ -54,6 +54,7 @@ by_type AS (
   SELECT row_number() OVER (ORDER BY sum(part_ns) DESC, type) AS rank, type, sum(part_ns) AS part_ns,
     sum(share) AS share, count(DISTINCT divided.layer) AS with_kernels, any_value(l.layers) AS layers,
     any_value(l.executions) AS executions,
+    sum(share) * any_value(greatest(covered_ns, of_ns)) < 0.98 * sum(part_ns) AS overlap,
     any_value(is_device) AS is_device, CASE WHEN count(*) OVER () <= 6 THEN 6 ELSE 5 END AS shown_types
   FROM divided LEFT JOIN (
     SELECT coalesce(type, 'unknown') AS type, count(*) AS layers, sum(per_inference) AS executions FROM layer
@@ -149,7 +150,8 @@ line AS (
       CASE layers WHEN 1 THEN 'layer' ELSE 'layers' END)
     ELSE concat(CASE WHEN is_device AND with_kernels < layers THEN concat(with_kernels, ' of ') END, layers,
       CASE layers WHEN 1 THEN ' layer' ELSE ' layers' END) END,
-    CASE WHEN is_device AND layers IS NOT NULL THEN ', in kernels' END)
+    CASE WHEN is_device AND layers IS NOT NULL THEN ', in kernels' END,
+    CASE WHEN is_device AND overlap THEN ', which overlap' END)
   FROM by_type WHERE rank <= shown_types
   UNION ALL
   SELECT 46, 'where', concat(count(*), ' more types'), sum(part_ns), 'ns', 100 * sum(share),

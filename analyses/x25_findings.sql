@@ -35,10 +35,11 @@ WITH doubt AS (
   UNION ALL
   SELECT CASE kind WHEN 'unsettled' THEN concat('level ', string_agg(level_name(level), ', ' ORDER BY level), ': ',
       doubt) ELSE doubt END,
-    CASE kind WHEN 'unsettled' THEN 'Measure longer (--max-time).'
+    CASE WHEN kind = 'unsettled' AND contains(doubt, 'the number of inferences') THEN 'Measure more (--iterations).'
+      WHEN kind = 'unsettled' THEN 'Measure longer (--max-time).' ELSE CASE kind
       WHEN 'disturbed' THEN 'Measure again while no other program runs.'
       WHEN 'distorted' THEN 'Take the times of that level as shares alone; the times of the levels above it hold.'
-      ELSE 'Record that level in a run of its own (--levels).' END
+      ELSE 'Record that level in a run of its own (--levels).' END END
   FROM level_doubt WHERE batch = (SELECT batch FROM finding_batch) GROUP BY kind, doubt
   UNION ALL
   SELECT concat(sum(count), ' records were lost'), 'Record fewer levels, or a part of the program.'

@@ -88,7 +88,7 @@ line AS (
   UNION ALL
   SELECT 5, 'idle', 'no kernel runs', cause, share * (of_ns - covered_ns), share * rest, false,
     'its share of the idle time, as gpu_idle tells it'
-  FROM (SELECT *, part_ns / sum(part_ns) OVER () AS share FROM divided WHERE cause IS NOT NULL) WHERE rest > 0)
+  FROM (SELECT * REPLACE (part_ns / sum(part_ns) OVER () AS share) FROM divided WHERE cause IS NOT NULL) WHERE rest > 0)
 SELECT (SELECT batch FROM wanted) AS batch, level, parent, line.name, line.latency_ns, d.device_ns, d.span_ns,
   100 * share AS share_pct,
   share * CASE WHEN is_early THEN of_ns ELSE whole.latency_ns END AS share_ns,

@@ -43,11 +43,11 @@ CREATE OR REPLACE TEMP MACRO is_watched() AS unit_name() = 'step';
 -- Returns what the advice to make kernels faster must add if the device waits for the host most of the time.
 CREATE OR REPLACE TEMP MACRO while_host_text() AS (
   SELECT CASE WHEN is_on_device() AND waits_ns > 0.5 * step_ns
-    THEN printf(' First make the host faster: the device waits for it for %.0f %% of the %s.',
-      pct(waits_ns, step_ns), unit) ELSE '' END
+    THEN printf(' First make the host faster: no kernel runs for %.0f %% of the %s.', pct(waits_ns, step_ns), unit)
+    ELSE '' END
   FROM finding_step, (
     SELECT coalesce(sum(time_ns), 0) AS waits_ns FROM finding_step_cause
-    WHERE cause NOT IN ('compute', 'other kernels', 'communication', 'copy', 'device')));
+    WHERE cause NOT IN ('compute', 'other kernels', 'communication')));
 
 -- ---- The parts of its time -----------------------------------------------------------------------------------
 

@@ -381,22 +381,23 @@ class Slow : RawRows {
     }
     for (auto edge = edges.begin(); std::next(edge) != edges.end(); ++edge) {
       const int64_t start = *edge, end = *std::next(edge);
-      const Operation* first[4] = {};  // by kind: the operation that began first
+      std::vector<const Operation*> running[4];  // by kind, in the order in which they began
       for (const Operation* operation : near) {
         const Span& span = *operation->span;
         if (span.start > start) break;
-        if (span.end > start && first[operation->kind] == nullptr)
-          first[operation->kind] = operation;
+        if (span.end > start) running[operation->kind].push_back(operation);
       }
       bool is_hidden = false;
       for (const int kind : {1, 2, 3}) {
-        if (first[kind] == nullptr) continue;
-        const Span& span = *first[kind]->span;
-        const char* const names[] = {"",
-                                     products_.count(span.name) != 0 ? "compute" : "other kernels",
-                                     "communication", "copy"};
-        push({period.process, period.start_ns, start, end, is_hidden, names[kind], kNone, span.id});
-        is_hidden = true;
+        for (const Operation* operation : running[kind]) {
+          const Span& span = *operation->span;
+          const char* const names[] = {
+              "", products_.count(span.name) != 0 ? "compute" : "other kernels", "communication",
+              "copy"};
+          push({period.process, period.start_ns, start, end, is_hidden, names[kind], kNone,
+                span.id});
+          is_hidden = true;
+        }
       }
       if (is_hidden) period.busy_ns += end - start;
     }

@@ -3,9 +3,9 @@
 -- @title Layer roofline
 -- @question How close are each layer's kernels to the device's limits, and what bounds the layer?
 -- Flops and bytes are sums over the layer's own kernels. Throughput is flops divided by the kernels' summed duration,
--- not by the layer's latency. The ceiling of the arithmetic is the rate that results if each kernel runs at the
--- ceiling of its own pipe. Kernels that were not counted are left out. If there are no counters, the analysis x6 gives
--- the analytic roofline.
+-- not by the layer's latency; of kernels that overlap, a moment counts for one. The ceiling of the arithmetic is the
+-- rate that results if each kernel runs at the ceiling of its own pipe. Kernels that were not counted are left out. If
+-- there are no counters, the analysis x6 gives the analytic roofline.
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
@@ -17,7 +17,7 @@
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text The framework's name of the layer.
 -- @column type text The layer's operator.
--- @column kernel_latency_ns ns Sum of the durations of the layer's kernels that were counted.
+-- @column kernel_latency_ns ns Time of the layer's kernels that were counted; those that overlap share it.
 -- @column flops flops Floating-point operations in one inference.
 -- @column dram_bytes bytes Bytes read from and written to the device's memory.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.
@@ -30,8 +30,10 @@
 -- @column peak_flops_per_s flops_per_s Ceiling of the arithmetic on the pipes that the kernels use.
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH layer AS (
-  SELECT *, kernel_ns - coalesce(uncounted_ns, 0) AS counted_ns
-  FROM layer_kernel)
+  SELECT l.*, (kernel_ns - coalesce(uncounted_ns, 0)) * coalesce(part, 1) AS counted_ns
+  FROM layer_kernel l LEFT JOIN (
+    SELECT layer AS of_layer, sum(alone_ns) / sum(part_ns) AS part FROM overlapped_part GROUP BY layer)
+      ON of_layer = name)
 SELECT batch, ordinal AS index, name AS layer, type, counted_ns AS kernel_latency_ns, flops, dram_bytes,
   intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / counted_ns AS arithmetic_flops_per_s,

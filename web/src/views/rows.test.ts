@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell } from '../data/types';
-import { csv, filterOf, isSentence, linesOf, shortened, sorted, sortedBy } from './rows';
+import {
+  csv,
+  filterOf,
+  isSentence,
+  linesOf,
+  shortened,
+  shortenedApart,
+  sorted,
+  sortedBy,
+} from './rows';
 
 const all = (rows: Cell[][]) => rows.map((_, index) => index);
 
@@ -91,6 +100,27 @@ it('names are shortened in the middle', () => {
   expect(shortened('layer4/0/conv2/_convolution', 11)).toBe('layer…ution');
   expect(shortened('short', 5)).toBe('short');
   expect(shortened('long', 1)).toBe('…');
+});
+
+it('different names look different', () => {
+  const kernels = [
+    'sm80_xmma_gemm_tilesize128x64_stage3_cublas',
+    'layer',
+    'sm80_xmma_gemm_tilesize64x64_stage3_cublas',
+    'sm80_xmma_gemm_tilesize64x64_stage4_cublas',
+    'sm80_xmma_gemm_tilesize64x64_stage3_cublas',
+  ];
+  expect([...shortenedApart(kernels, 16).values()]).toEqual([
+    'sm80…128x64_sta…',
+    'layer',
+    'sm80…age3_cublas',
+    'sm80…age4_cublas',
+  ]);
+  expect([...shortenedApart(['module/1/conv', 'module/2/conv'], 3).values()]).toEqual([
+    '…1…',
+    '…2…',
+  ]);
+  expect([...shortenedApart(['module/1/conv', 'module/2/conv'], 1).values()]).toEqual(['…', '…']);
 });
 
 it('sentences take whole lines, names one', () => {

@@ -161,6 +161,49 @@ export function shortened(text: string, length: number): string {
   return `${text.slice(0, length - 1 - end)}…${text.slice(text.length - end)}`;
 }
 
+// Shortens each text, so that different texts look different wherever the length permits: those that would look the
+// same show their beginning, and the place from which on they differ.
+export function shortenedApart(texts: string[], length: number): Map<string, string> {
+  const forms = new Map([...new Set(texts)].map((text) => [text, shortened(text, length)]));
+  for (const group of alike([...forms.keys()], forms)) tellApart(group, length, 0, forms);
+  return forms;
+}
+
+function alike(texts: string[], forms: Map<string, string>): string[][] {
+  const groups = new Map<string, string[]>();
+  for (const text of texts) {
+    const form = forms.get(text) ?? text;
+    groups.set(form, [...(groups.get(form) ?? []), text]);
+  }
+  return [...groups.values()].filter((group) => group.length > 1);
+}
+
+// All texts of the group begin with `shared` equal characters at least.
+function tellApart(group: string[], length: number, shared: number, forms: Map<string, string>) {
+  const head = Math.floor(length / 4);
+  const room = length - head - 2;
+  const common = commonLength(group);
+  if (common < shared || room < 1) return;
+  for (const text of group) {
+    if (common <= head || text.length <= length) continue;
+    const isEnd = text.length - common <= room + 1;
+    const rest = isEnd
+      ? text.slice(text.length - room - 1)
+      : `${text.slice(common, common + room)}…`;
+    forms.set(text, `${text.slice(0, head)}…${rest}`);
+  }
+  for (const rest of alike(group, forms)) tellApart(rest, length, common + 1, forms);
+}
+
+function commonLength(texts: string[]): number {
+  const sorted = [...texts].sort();
+  const first = sorted[0] ?? '';
+  const last = sorted[sorted.length - 1] ?? '';
+  let length = 0;
+  while (length < first.length && first[length] === last[length]) length++;
+  return length;
+}
+
 // The order of a table, and its name in an address: "latency_ns" from the least to the greatest,
 // "-latency_ns" the other way round.
 export interface Order {

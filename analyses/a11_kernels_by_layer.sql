@@ -35,7 +35,6 @@
 -- @column uncounted_pct pct Share of kernel_latency_ns whose counters are not known.
 -- @column counted text The reason why some counters are not known.
 WITH layer AS MATERIALIZED (FROM layer_kernel),
-alone AS (SELECT layer AS of_layer, sum(alone_ns) / sum(part_ns) AS part FROM overlapped_part GROUP BY layer),
 model AS (SELECT batch, latency_ns AS model_ns FROM model_latency)
 SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of, kernels,
   kernel_ns AS kernel_latency_ns, pct(kernel_ns * coalesce(part, 1), model_ns) AS model_share_pct,
@@ -45,5 +44,5 @@ SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound,
   pct(coalesce(uncounted_ns, 0), kernel_ns) AS uncounted_pct, uncounted_why AS counted
 FROM layer LEFT JOIN model USING (batch)
-  LEFT JOIN alone ON of_layer = coalesce(nullif(layer.name, ''), 'no layer')
+  LEFT JOIN overlapped_layer ON of_layer = coalesce(nullif(layer.name, ''), 'no layer')
 ORDER BY coalesce(ordinal, 2147483647), first, name

@@ -31,9 +31,7 @@
 -- @column peak_bytes_per_s bytes_per_s Ceiling of the memory.
 WITH layer AS (
   SELECT l.*, (kernel_ns - coalesce(uncounted_ns, 0)) * coalesce(part, 1) AS counted_ns
-  FROM layer_kernel l LEFT JOIN (
-    SELECT layer AS of_layer, sum(alone_ns) / sum(part_ns) AS part FROM overlapped_part GROUP BY layer)
-      ON of_layer = name)
+  FROM layer_kernel l LEFT JOIN overlapped_layer ON of_layer = coalesce(nullif(name, ''), 'no layer'))
 SELECT batch, ordinal AS index, name AS layer, type, counted_ns AS kernel_latency_ns, flops, dram_bytes,
   intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / counted_ns AS arithmetic_flops_per_s,

@@ -403,7 +403,7 @@ CREATE OR REPLACE TEMP TABLE period_piece AS
     FROM (SELECT * FROM period, (SELECT unnest([0, 2, 3]) AS track)) q
       ASOF JOIN piece p ON p.process = q.process AND p.track = q.track AND q.start_ns > p.start_ns
     UNION ALL
-    -- Of what runs beside an earlier operation of its class, several pieces may overlap.
+    -- Operations that run beside an earlier one of their class may overlap one another. An ASOF join finds only one.
     SELECT p.*, q.start_ns, all_ns, q.start_ns, least(p.end_ns, q.end_ns)
     FROM piece p JOIN period q ON p.process = q.process AND q.start_ns > p.start_ns AND q.start_ns < p.end_ns
     WHERE p.track = 4)

@@ -54,7 +54,11 @@ CREATE OR REPLACE TEMP TABLE divided_time AS
   FROM whole LEFT JOIN part p ON true
   UNION ALL
   SELECT NULL, NULL, NULL, cause, duration_ns, NULL, NULL, whole.* FROM whole, cause WHERE cause <> 'busy';
--- Of kernels that overlap, the part of their time that divided_time gives to them. It has no rows without an overlap.
+-- The kernels of an inference in which some overlap: their summed time, and the time that divided_time gives to them.
+-- If none overlap, there are no rows.
 CREATE OR REPLACE TEMP TABLE overlapped_part AS
   SELECT layer, kernel, part_ns, share * greatest(covered_ns, of_ns) AS alone_ns FROM divided_time
   WHERE kernel IS NOT NULL AND covered_ns < parts_ns AND part_ns > 0;
+-- The share of its kernels' summed time that a layer has, by layer.
+CREATE OR REPLACE TEMP VIEW overlapped_layer AS
+  SELECT layer AS of_layer, sum(alone_ns) / sum(part_ns) AS part FROM overlapped_part GROUP BY layer;

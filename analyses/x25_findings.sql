@@ -96,7 +96,7 @@ told AS (
                        'threads')))),
 line AS (
   SELECT 0 AS section, 'doubt' AS rule,
-    concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what)) AS finding, '' AS level,
+    concat('The measurement is in doubt: ', string_agg(what, '; ' ORDER BY what), '.') AS finding, '' AS level,
     NULL::DOUBLE AS gain_ns, (SELECT string_agg(DISTINCT remedy, ' ' ORDER BY remedy) FROM doubt) AS advice,
     'audit' AS evidence, NULL AS layer, NULL AS culprit, 'The audit must say of every check that it holds.' AS "check"
   FROM (SELECT DISTINCT what FROM doubt) HAVING count(*) > 0

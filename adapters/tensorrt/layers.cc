@@ -9,7 +9,7 @@ namespace xsp::tensorrt {
 namespace {
 
 constexpr size_t kSpansPerDrain = 10'000;
-// TensorRT's name of every layer whose kernel it writes itself.
+// TensorRT gives this type to every layer whose kernel it writes itself.
 constexpr std::string_view kGenerated = "kgen";
 
 // Operators beside which the work of all others is small.
@@ -76,13 +76,23 @@ bool is_whole(const std::vector<int64_t>& shape) {
 }
 
 // Makes the shapes of a convolution those of all convolutions beside it, channel after channel.
-// Returns whether all shapes are known.
+// Returns false if one of these has another kernel, or is not known.
 bool widen(const std::vector<const formats::Node*>& nodes, const Model& model, Facts* own) {
+  if (nodes.size() == 1) return true;
+  if (own->input_shapes.size() < 2 || own->output_shapes.empty()) return false;
+  std::vector<int64_t>& weights = own->input_shapes[1];
+  std::vector<int64_t>& outputs = own->output_shapes[0];
+  if (weights.empty() || outputs.size() < 2) return false;
   for (size_t i = 1; i < nodes.size(); ++i) {
-    const auto weight = model.values.find(nodes[i]->inputs[1]);
-    if (weight == model.values.end() || !is_whole(weight->second.shape)) return false;
-    own->input_shapes[1][0] += weight->second.shape[0];
-    own->output_shapes[0][1] += weight->second.shape[0];
+    const auto found = model.values.find(nodes[i]->inputs[1]);
+    if (found == model.values.end() || !is_whole(found->second.shape)) return false;
+    const std::vector<int64_t>& other = found->second.shape;
+    if (other.size() != weights.size() ||
+        !std::equal(other.begin() + 1, other.end(), weights.begin() + 1)) {
+      return false;
+    }
+    weights[0] += other[0];
+    outputs[1] += other[0];
   }
   return true;
 }
@@ -131,7 +141,7 @@ std::string formats_of(const std::vector<Tensor>& tensors) {
   return json_strings(texts);
 }
 
-// Convolutions of one tensor that TensorRT computes as one, with the channels of all.
+// Returns whether these are convolutions of one tensor, which TensorRT computes as one.
 bool are_beside(const std::vector<const formats::Node*>& nodes) {
   return nodes.size() > 1 && std::all_of(nodes.begin(), nodes.end(), [&](const auto* node) {
            return node->op_type == "Conv" && node->inputs.size() > 1 && node->outputs.size() == 1 &&

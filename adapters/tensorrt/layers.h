@@ -56,7 +56,7 @@ class Layers {
   ByName<Range> ranges_;
 };
 
-// What a layer computes, in the model's own words.
+// Says what a layer computes, by the nodes of the model.
 struct Work {
   // The nodes of the model that do most of the layer's work: its only one; its only product or
   // convolution, or without these its only reduction, normalisation or pooling; or the

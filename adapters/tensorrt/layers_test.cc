@@ -197,6 +197,11 @@ TEST(TensorRtLayers, ConvolutionsSideBySideAreOneWithTheChannelsOfAll) {
   EXPECT_EQ(contract::attribute(site, "input_shapes"), "[[1,8,7,7],[20,8,1,1]]");
   EXPECT_EQ(contract::attribute(site, "output_shapes"), "[[1,20,7,7]]");
 
+  // A convolution with another kernel cannot be computed beside it, so its work is not told.
+  model.values["wb"].shape = {4, 8, 3, 3};
+  site = site_of(fused, model);
+  EXPECT_EQ(contract::attribute(site, "input_shapes"), "[[1,8,7,7]]");
+
   model.graph.nodes[1].inputs[0] = "another tensor";
   site = site_of(fused, model);
   EXPECT_EQ(site.type, "CaskConvolution");
@@ -221,7 +226,7 @@ TEST(TensorRtLayers, AGeneratedKernelHasTheTypeOfItsReduction) {
   fused.outputs = {tensor("z", {1, 128, 768})};
   const trace::Site site = site_of(fused, model);
   EXPECT_EQ(site.type, "LayerNormalization");
-  // Of the table, the kernel reads the rows that are asked for.
+  // The kernel reads only those rows of the table that are asked for.
   EXPECT_EQ(contract::attribute(site, "input_shapes"), "[[1,128,768],[768],[1,128,768]]");
   EXPECT_EQ(contract::attribute(site, "tensorrt_type"), "kgen");
 }

@@ -75,7 +75,7 @@ std::string best_findings(store::Database& database, const Terminal& terminal) {
     const Row row(*table, i);
     if (row.text("rule") == "doubt") {
       text +=
-          wrapped("note: " + row.text("finding") + ". " + row.text("advice"), terminal.width, 6) +
+          wrapped("note: " + row.text("finding") + " " + row.text("advice"), terminal.width, 6) +
           "\n";
     }
     if (!is_finding(row)) continue;

@@ -43,7 +43,7 @@ std::string as_text(const store::Table& table, const std::string& file,
     const Row row(table, i);
     if (row.text("rule") == "doubt") {
       notes +=
-          wrapped("note: " + row.text("finding") + ". " + row.text("advice"), terminal.width, 6);
+          wrapped("note: " + row.text("finding") + " " + row.text("advice"), terminal.width, 6);
       continue;
     }
     if (row.text("rule") == "unasked") {

@@ -11,11 +11,12 @@
 -- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.
 -- @view roofline title=batch_sizes x=intensity_flops_per_byte y=arithmetic_flops_per_s label=batch colour=bound
 -- @view roofline join=batch
--- @view table columns=batch,model_latency_ns,kernel_latency_ns,gpu_share_pct,flops,uncounted_pct,occupancy_pct
+-- @view table columns=batch,model_latency_ns,kernels,kernel_latency_ns,gpu_share_pct,flops,uncounted_pct,occupancy_pct
 -- @view table columns=intensity_flops_per_byte,bound
 -- @column batch count Inputs per inference.
 -- @column model_latency_ns ns Latency of the model in the model-only run.
 -- @column throughput_per_s per_s Inputs per second: batch / model latency.
+-- @column kernels count Kernels that an inference runs.
 -- @column kernel_latency_ns ns Sum over the kernels of an inference; each kernel counts with its trimmed mean.
 -- @column gpu_share_pct pct Time in which any kernel runs / model latency; kernels that overlap count once.
 -- @column flops flops Floating-point operations of the kernels of one inference.
@@ -29,15 +30,15 @@
 -- @column uncounted_pct pct Share of the kernel latency whose counters are not known.
 WITH model AS (SELECT batch, latency_ns AS model_latency_ns FROM model_latency),
 total AS (
-  SELECT batch, run_id, sum(latency_ns) AS kernel_latency_ns,
+  SELECT batch, run_id, count(*) AS kernels, sum(latency_ns) AS kernel_latency_ns,
     coalesce(sum(latency_ns) FILTER (counted IS NULL), 0) AS counted_ns, sum(flops) AS flops,
     sum(dram_read_bytes) AS dram_read_bytes, sum(dram_write_bytes) AS dram_write_bytes, sum(dram_bytes) AS dram_bytes,
     weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct, mixed_peak(flops, peak_flops) AS peak_flops,
     max(peak_bytes) AS peak_bytes
   FROM kernel_facts(kernel_batches(), $peaks) GROUP BY batch, run_id)
-SELECT batch, model_latency_ns, inputs_of(batch) * 1e9 / model_latency_ns AS throughput_per_s, kernel_latency_ns,
-  pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns) AS gpu_share_pct, flops, dram_read_bytes,
-  dram_write_bytes, occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
+SELECT batch, model_latency_ns, inputs_of(batch) * 1e9 / model_latency_ns AS throughput_per_s, kernels,
+  kernel_latency_ns, pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns) AS gpu_share_pct, flops,
+  dram_read_bytes, dram_write_bytes, occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / nullif(counted_ns, 0)
     AS arithmetic_flops_per_s,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound,

@@ -93,7 +93,12 @@ CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
     FROM winsorised w, whole WINDOW of_site AS (PARTITION BY site_id))
   GROUP BY site_id;
 
--- Returns one row for each layer: its counters, which hold for the site or were counted span by span.
+-- Whether the model ran as a package that a compiler wrote (torch.compile's, for example).
+CREATE OR REPLACE TEMP MACRO is_package() AS EXISTS (FROM site_attribute WHERE key = 'setting.compiler');
+
+-- Returns one row for each layer: its counters, which hold for the site or were counted span by span. In a package,
+-- calls that reserve buffers are layers of their own. A buffer belongs to the layer that writes it, so it counts as
+-- that layer's output alone.
 CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
   WITH counted AS (
     SELECT site_id, name, value FROM site_counter WHERE run_id = chosen_layer_run(wanted_batch)
@@ -101,13 +106,18 @@ CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
     SELECT s.site_id, c.name, median(c.value)
     FROM span_counter c JOIN span s USING (run_id, span_id)
     WHERE c.run_id = chosen_layer_run(wanted_batch) AND s.level = 3 AND s.iteration >= 0
-    GROUP BY s.site_id, c.name)
+    GROUP BY s.site_id, c.name),
+  reserving AS (
+    SELECT DISTINCT site_id FROM span
+    WHERE is_package() AND run_id = chosen_layer_run(wanted_batch) AND level = 3
+      AND regexp_matches(type, '(^|:)empty(_strided)?$'))
   SELECT site_id,
-    max(value) FILTER (name = 'allocated_bytes') AS allocated_bytes,
+    CASE WHEN is_package() THEN nullif(max(value) FILTER (name = 'allocated_bytes'), 0)
+         ELSE max(value) FILTER (name = 'allocated_bytes') END AS allocated_bytes,
     max(value) FILTER (name = 'output_bytes') AS output_bytes,
     max(value) FILTER (name = 'parameter_bytes') AS parameter_bytes,
     max(value) FILTER (name = 'activation_bytes') AS activation_bytes
-  FROM counted GROUP BY site_id;
+  FROM counted WHERE site_id NOT IN (SELECT site_id FROM reserving) GROUP BY site_id;
 
 -- Returns one row for each layer: its shapes, as lists of dimensions, with the weights among the inputs; and the
 -- model's own layers that it stands for.
@@ -167,11 +177,14 @@ CREATE OR REPLACE TEMP MACRO operator_of(type) AS
 -- give its flops: a number for each element of its first output or input, or a rule of operator_flops. Comparisons,
 -- maxima and special functions (exp, tanh, erf, sqrt) are no flops; a division is one. A bias is the accumulator's
 -- first value and costs nothing; neither does a fused activation. `moves` is the data that must cross the memory: all
--- inputs and outputs, only the picked elements, or nothing. An operator that is not listed has unknown flops, never
--- zero.
+-- inputs and all outputs or the first, only the picked elements, or nothing. An operator that is not listed has unknown
+-- flops, never zero.
 CREATE OR REPLACE TEMP VIEW operator_cost AS
   SELECT unnest(string_split(operators, ' ')) AS operator, rule, factor, moves FROM (VALUES
     ('Conv FusedConv NhwcConv NhwcFusedConv ConvInteger', 'conv', 2, 'all'),
+    -- XLA's calls of cuDNN. The filters are [out, kernel..., in], which has as many elements; a workspace is behind the
+    -- output.
+    ('__cudnn$convForward __cudnn$convBiasActivationForward', 'conv', 2, 'first_output'),
     ('MatMul FusedMatMul TransposeMatMul MatMulInteger MatMulInteger16', 'matmul', 2, 'all'),
     ('MatMulIntegerToFloat DynamicQuantizeMatMul', 'matmul', 2, 'all'), ('ConvTranspose', 'conv_transpose', 2, 'all'),
     ('MatMulNBits MatMulBnb4 MatMulFpQ4', 'packed', 2, 'all'), ('GroupQueryAttention', 'cached_attention', 2, 'all'),
@@ -352,6 +365,7 @@ CREATE OR REPLACE TEMP MACRO operator_flops(rule, factor, i, o) AS CASE rule
 CREATE OR REPLACE TEMP MACRO operator_bytes(moves, i, o, input_types, output_types) AS CASE moves
   WHEN 'view' THEN 0
   WHEN 'gather' THEN 2 * tensor_bytes(o, output_types)
+  WHEN 'first_output' THEN tensor_bytes(i, input_types) + tensor_bytes(o[:1], output_types[:1])
   ELSE tensor_bytes(i, input_types) + tensor_bytes(o, output_types) END;
 
 -- Returns the type of a layer's arithmetic by its data: integers if some of them have 8 bits; 'unpacked' if the data
@@ -392,7 +406,9 @@ CREATE OR REPLACE TEMP TABLE layer_cost AS
       coalesce(rule LIKE '%conv%' OR rule LIKE 'depthwise%' OR rule LIKE 'recurrent%', is_convolution(l.type))
         AS is_of_cudnn,
       per_inference * operator_flops(rule, factor, inputs, outputs) AS own_flops,
-      per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) AS own_bytes
+      -- Code that a compiler generated around a lookup reads some rows of its table; the shapes do not tell how many.
+      CASE WHEN moves IS NULL AND regexp_matches(lower(l.type), 'embedding|gather|index') THEN NULL
+        ELSE per_inference * operator_bytes(moves, inputs, outputs, input_types, output_types) END AS own_bytes
     FROM executed l LEFT JOIN layer_shapes(asked_batch()) s USING (site_id) LEFT JOIN around USING (site_id)
       LEFT JOIN operator_cost ON operator = operator_of(l.type)
         -- A module of PyTorch may have an operator's name, but is not an operator.

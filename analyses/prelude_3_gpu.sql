@@ -133,7 +133,8 @@ CREATE OR REPLACE TEMP MACRO weighted_mean(value, weight) AS
 -- template that runs any given kernel, returns that kernel's name.
 CREATE OR REPLACE TEMP MACRO kernel_label(name) AS
   regexp_replace(regexp_replace(
-      regexp_replace(replace(name, '(anonymous namespace)::', ''), '^(void|static|auto) ', ''),
+      regexp_replace(replace(name, '(anonymous namespace)::', ''),
+        '^(void|static|auto|std::enable_if<.*?>::type) ', ''),
     '^(?:cutlass\w*::|cutlass)\w*(?:Kernel|kernel)\w*<([\w:]+).*$', '\1'), '[<(].*$', '')
   || coalesce(' ' || coalesce(nullif(regexp_extract(name, '.*\b(\w*Functor\w*)', 1), ''),
                               nullif(regexp_extract(name, '(\w+_kernel_cuda)', 1), '')), '');

@@ -5,10 +5,11 @@
 -- ---- Kernels by their names ------------------------------------------------------------------------------
 
 -- Returns whether a kernel multiplies matrices; NULL: its name does not tell. Kernels that prepare a product or collect
--- its results do not: changes of layout, sums of partial results, transforms. Names are in lower case; `label` is that
--- of kernel_label.
+-- its results do not: changes of layout, sums of partial results, transforms, a bias that is added afterwards. Names
+-- are in lower case; `label` is that of kernel_label.
 CREATE OR REPLACE TEMP MACRO multiplies_matrices(name, label) AS CASE
-  WHEN regexp_matches(label, 'nchwtonhwc|nhwctonchw|nchw2nhwc|split_?k_?reduc|offsets?_?kernel|gemm_?pointers|im2col|'
+  WHEN regexp_matches(label, 'op_(generic_)?tensor_kernel|nchwtonhwc|nhwctonchw|nchw2nhwc|'
+      'split_?k_?reduc|offsets?_?kernel|gemm_?pointers|im2col|'
       'col2im|vol2col|wino\w*(tile|data|filter|output)|flash\w*(combine|dot_do|convert)|nccl|memset|memcpy') THEN false
   WHEN regexp_matches(name, 'gemm|gemv|xmma|tensorop|wgmma|gmma|[ihdq]mma|nvjet|flash_|fmha|fprop|dgrad|wgrad|'
       '[sh]cudnn|convolve|wino|sdpa|'

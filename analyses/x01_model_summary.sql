@@ -70,7 +70,9 @@ line AS (
     NULL::DOUBLE AS share_pct, concat(model, ', batch ', (SELECT batch FROM wanted)) AS detail FROM fact
   UNION ALL
   SELECT 11, 'what', 'framework', NULL, NULL, NULL,
-    concat_ws(', ', concat_ws(' ', framework, framework_version), run_device.device, threads || ' threads')
+    concat_ws(', ', concat_ws(' ', framework, framework_version), (
+        SELECT concat('compiled by ', any_value(value)) FROM site_attribute WHERE key = 'setting.compiler' HAVING
+        count(*) > 0), run_device.device, threads || ' threads')
   FROM run JOIN run_device USING (run_id) WHERE run_id = (SELECT run_id FROM model)
   UNION ALL
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL
@@ -213,7 +215,8 @@ line AS (
       FROM model LEFT JOIN device USING (batch))
     LEFT JOIN ceiling ON true CROSS JOIN unknown_part WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
-  SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL, 'of all layers; shared ones count twice' FROM whole
+  SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL,
+    'of all layers; one that several read counts for each' FROM whole
   WHERE parameter_bytes > 0
   UNION ALL
   SELECT 71, 'memory', 'layer outputs', output_bytes, 'bytes', NULL, 'summed' FROM whole

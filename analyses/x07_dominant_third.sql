@@ -10,7 +10,8 @@
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view stacked_bar stack=third y=latency_pct,memory_pct,flops_pct,accesses_pct,kernel_latency_pct
 -- @view stacked_bar y=counted_flops_pct,counted_accesses_pct
--- @view table caption=batch columns=third,layers,latency_ns,latency_pct,memory_pct,flops_pct,accesses_pct,dominates
+-- @view table caption=batch columns=third,layers,dominates,latency_ns,latency_pct,kernel_latency_pct,memory_pct
+-- @view table columns=counted_flops_pct,counted_accesses_pct,flops_pct,accesses_pct
 -- @column batch count Inputs per inference.
 -- @column third text Part of the network: beginning, middle or end.
 -- @column layers count Number of layers in this third.

@@ -16,7 +16,7 @@
 -- @column bytes_per_s bytes_per_s Bytes / duration.
 -- @column overlapped_ns ns Part of duration_ns during which a kernel ran.
 -- @column overlap_pct pct Share of overlapped_ns in duration_ns.
--- @column model_share_pct pct Share of the time that no kernel hides in the inference, as it was recorded.
+-- @column model_share_pct pct Share of the time that no kernel hides in the model's latency, or in a step of a program.
 WITH inside AS MATERIALIZED (
   SELECT *, is_kernel(type) AS is_kernel FROM activity(CAST($batch AS INTEGER), CAST($inferences AS INTEGER))
   WHERE level = 6),
@@ -43,11 +43,13 @@ copy AS (
       AS overlapped_ns
   FROM inside c LEFT JOIN island i ON i.iteration = c.iteration AND i.start_ns < c.end_ns AND i.end_ns > c.start_ns
   WHERE NOT c.is_kernel GROUP BY c.span_id, c.name)
-SELECT any_value(batch) AS batch, name AS copy, count(*) / any_value(inferences) AS copies,
+SELECT any_value(inference.batch) AS batch, name AS copy, count(*) / any_value(inferences) AS copies,
   sum(bytes) / any_value(inferences) AS bytes, sum(duration_ns) / any_value(inferences) AS duration_ns,
   1e9 * sum(bytes) / nullif(sum(duration_ns) FILTER (bytes IS NOT NULL), 0) AS bytes_per_s,
   sum(overlapped_ns) / any_value(inferences) AS overlapped_ns, pct(sum(overlapped_ns), sum(duration_ns)) AS overlap_pct,
-  pct((sum(duration_ns) - sum(overlapped_ns)) / any_value(inferences), any_value(inference_ns)) AS model_share_pct
-FROM copy LEFT JOIN size USING (span_id), inference
+  pct((sum(duration_ns) - sum(overlapped_ns)) / any_value(inferences),
+    coalesce(any_value(latency_ns), any_value(inference_ns))) AS model_share_pct
+FROM copy LEFT JOIN size USING (span_id) CROSS JOIN inference
+  LEFT JOIN (SELECT batch, latency_ns FROM model_latency) USING (batch)
 GROUP BY name
 ORDER BY sum(duration_ns) DESC, name

@@ -4,7 +4,8 @@
 -- @question Which layers allocated the memory that is held at the peak?
 -- The rows show the contents of each pool at its peak, in one measured inference. Blocks are distinguished by their
 -- size: if one of several equal blocks was released, the oldest is taken to be the one. The memory that was allocated
--- before the inference (weights, workspaces) is one row, and allocations outside of all layers are another row.
+-- before the inference (weights, workspaces) is one row, and allocations outside of all layers are another row. A
+-- compiled package holds its weights outside of the framework's pools.
 -- Frameworks are asked for their allocations only in the first three measured inferences.
 -- @needs memory
 -- @param batch integer - The batch size; by default the smallest that was measured.
@@ -36,7 +37,8 @@ held AS (
 line AS (
   SELECT * FROM held
   UNION ALL
-  SELECT pool, 'before the inference', NULL,
+  SELECT pool, CASE WHEN is_package() THEN 'before the inference, without the package''s weights'
+      ELSE 'before the inference' END, NULL,
     peak_bytes - coalesce((SELECT sum(bytes) FROM held WHERE held.pool = moment.pool), 0) FROM moment)
 SELECT batch, pool, peak_bytes, time_ns, during, holder, blocks, bytes, pct(bytes, peak_bytes) AS share_pct
 FROM line JOIN moment USING (pool)

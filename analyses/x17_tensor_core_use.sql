@@ -30,15 +30,16 @@ WITH own AS (
   FROM every_kernel_fact WHERE counted IS NULL
   GROUP BY batch, layer),
 placed AS (
-  SELECT own.*, l.ordinal, l.type, is_depthwise(l.inputs) AS is_depthwise,
+  SELECT own.*, l.ordinal, l.type, is_depthwise(l.inputs) AS is_depthwise, multiplies,
     pct(latency_ns, sum(own.latency_ns) OVER ()) AS latency_pct
   FROM own LEFT JOIN (
-    SELECT name, ordinal, type, inputs FROM layers(chosen_batch(6, CAST($batch AS INTEGER)))
-      LEFT JOIN layer_shapes(chosen_batch(6, CAST($batch AS INTEGER))) USING (site_id)) l ON l.name = own.layer)
+    SELECT name, ordinal, type, inputs,
+      coalesce(is_matrix, is_convolution(type) OR
+        regexp_matches(lower(operator_of(type)), 'linear|gemm|matmul|mm$|attention'), false) AS multiplies
+    FROM layer_cost) l ON l.name = own.layer)
 SELECT batch, ordinal AS index, layer, type, pipe, latency_ns AS kernel_latency_ns, latency_pct, flops, tensor_flops,
   pct(tensor_flops, flops) AS tensor_flops_pct, pct(tensor_ns, latency_ns) AS tensor_time_pct, tensor_pipe_pct,
-  tensor_flops = 0 AND coalesce(regexp_matches(lower(type), 'conv|linear|gemm|matmul|mm$|attention'), false)
-    AND NOT is_depthwise AS missed
+  tensor_flops = 0 AND coalesce(multiplies AND NOT is_depthwise, false) AS missed
 FROM placed
 WHERE flops > 0
 ORDER BY coalesce(ordinal, 2147483647), first

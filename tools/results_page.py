@@ -7,13 +7,12 @@ Each figure is asked of the catalogue, in SQL, so the page and the site tell the
 gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the knee.
 NAME.FRAMEWORK.xsp gives the same model in another framework.
 """
-import argparse
 import json
-import pathlib
-import shutil
 import subprocess
-import tempfile
-import textwrap
+
+from results_asked import (FIGURES, arguments, catalogue_of, interval, link, machines_table, shown, table,
+                           wrapped, write_page)
+from results_frameworks import SIDES, sections
 
 # ResNet-50 v1.5 on a V100 in TensorFlow (XSP, IPDPS 2020, analysis 15): by batch size, the inputs per second,
 # the share of the latency in which kernels run, in percent, and their flops per byte.
@@ -21,36 +20,9 @@ V100 = {1: (161.0, 80.7, 19.6), 2: (292.8, 86.8, 23.8), 4: (470.0, 90.2, 21.4), 
         16: (730.6, 92.0, 16.1), 32: (799.4, 92.8, 16.4), 64: (864.5, 91.5, 20.3), 128: (895.8, 92.2, 25.9),
         256: (930.7, 92.4, 30.6)}
 
-SYSTEMS = "SELECT fingerprint, facts FROM system ORDER BY fingerprint"
-FACTS = {"GPU": "gpu.0.name", "driver": "gpu.driver_version", "CUDA": "gpu.cuda_version",
-         "processor": "machine.cpu", "processors": "machine.processors", "system": "machine.os",
-         "highest clock, MHz": "gpu.0.max_sm_clock_mhz", "power limit, W": "gpu.0.power_limit_w"}
-
-# Latency and throughput are those of the evaluation over batch sizes, which has the most inferences.
-FIGURES = """WITH known AS (
-  SELECT m.name AS model, f.name AS framework, e.batch, e.started_at, r.*,
-    e.file NOT LIKE '%.batches.xsp' AS is_deep, r.metric IN ('inference.latency', 'throughput') AS is_plain
-  FROM result r JOIN evaluation e ON e.id = r.evaluation JOIN model m ON m.id = e.model
-    JOIN framework f ON f.id = e.framework),
-figure AS (
-  SELECT *, row_number() OVER (PARTITION BY model, framework, batch, metric
-    ORDER BY is_plain = is_deep, started_at DESC) AS age FROM known)"""
 NEWEST = FIGURES + """,
 newest AS (SELECT * FROM figure WHERE age = 1 AND framework = 'torch')
 """
-
-# A row for each framework and batch size of the models that other frameworks than PyTorch ran as well.
-FRAMEWORKS = FIGURES + """,
-side AS (
-  SELECT model, framework, batch, max(CASE WHEN metric = 'inference.latency' THEN value END) AS latency,
-    max(CASE WHEN metric = 'inference.latency' THEN low END) AS low,
-    max(CASE WHEN metric = 'inference.latency' THEN high END) AS high,
-    max(CASE WHEN metric = 'inference.device' THEN value END) AS device,
-    max(CASE WHEN metric = 'bottleneck' THEN word END) AS bottleneck,
-    max(CASE WHEN metric = 'energy.input' THEN value END) AS energy
-  FROM figure WHERE age = 1 GROUP BY model, framework, batch)
-SELECT * FROM side WHERE model IN (SELECT model FROM side WHERE framework <> 'torch')
-ORDER BY model, framework = 'torch' DESC, framework, batch"""
 
 # A row for each model: `wide` is of all batch sizes, `work` of those with every level: 1 and the largest.
 MODELS = NEWEST[:-1] + """,
@@ -96,43 +68,10 @@ SETTLED = NEWEST + """SELECT count(*) AS latencies, sum(doubt IS NULL) AS settle
 FROM newest WHERE metric = 'inference.latency'"""
 
 
-class Catalogue:
-    def __init__(self, xsp, place):
-        self.xsp, self.place = xsp, place
-
-    def rows(self, sql):
-        done = subprocess.run([self.xsp, "catalogue", "query", "--db", self.place, sql, "--all", "--format",
-                               "json"], capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
-
-
-def table(heads, rows):
-    lines = ["| " + " | ".join(heads) + " |", "|---" + "|---:" * (len(heads) - 1) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
-
-
-def shown(value, scale=1.0, digits=3):
-    if value is None:
-        return "not measured"
-    scaled = value * scale
-    return f"{scaled:.{digits}g}" if abs(scaled) < 1000 else f"{scaled:,.0f}"
-
-
-def interval(row):
-    if row["low"] is None:
-        return shown(row["latency"], 1e-6)
-    half = (row["high"] - row["low"]) / 2 * 1e-6
-    return f"{row['latency'] * 1e-6:.3g} ± {half:.2g}"
-
-
 def extremes(rows, key):
     """Returns the rows with the lowest and the highest value, and all that have one, in their order."""
     known = sorted((row for row in rows if row[key] is not None), key=lambda row: row[key])
     return known[0], known[-1], known
-
-
-def link(model):
-    return f"[{model}](site/models/{model}.html)"
 
 
 def models_table(rows):
@@ -149,30 +88,6 @@ def models_table(rows):
 
 # The page names a task more closely than its manifest does, because its classes have inputs of all kinds.
 TASKS = {"classification": "image classification"}
-NAMES = {"torch": "PyTorch", "torch+aotinductor": "PyTorch, compiled", "onnxruntime": "ONNX Runtime",
-         "tensorrt": "TensorRT", "pjrt": "XLA"}
-
-
-def latencies_table(sides):
-    """Returns a row for each model and batch size that another framework than PyTorch ran."""
-    names = [name for name in NAMES if any(row["framework"] == name for row in sides)]
-    by_place = {}
-    for row in sides:
-        by_place.setdefault((row["model"], row["batch"]), {})[row["framework"]] = row
-    return table(["model", "batch", *(NAMES[name] for name in names)], [
-        [link(model), batch, *(interval(found[name]) if name in found else "" for name in names)]
-        for (model, batch), found in sorted(by_place.items()) if found.keys() - {"torch"}])
-
-
-def devices_table(sides):
-    heads = ["model", "framework", "latency, ms", "GPU busy, ms", "GPU busy %", "bottleneck", "mJ an input"]
-    return table(heads, [[
-        link(row["model"]), NAMES.get(row["framework"], row["framework"]), interval(row),
-        shown(row["device"], 1e-6), shown(row["device"] / row["latency"], 100),
-        row["bottleneck"] or shown(None), shown(row["energy"], 1e3)]
-        for row in sides if row["batch"] == 1 and row["device"] is not None])
-
-
 def span(rows, key, unit, scale=1.0):
     low, high, known = extremes(rows, key)
     middle = known[len(known) // 2]
@@ -254,13 +169,6 @@ def answers(rows, resnet):
                     "this GPU, busy %", "V100, flop/B", "this GPU, flop/B"], lines))
 
 
-def wrapped(text):
-    """Returns its first paragraph in lines of a page's width."""
-    first, *others = text.split("\n\n")
-    lines = textwrap.wrap(first, 150, break_long_words=False, break_on_hyphens=False)
-    return "\n\n".join(["\n".join(lines), *others])
-
-
 def zoo(xsp):
     """Returns what xsp lists of each model, those of packages left out."""
     done = subprocess.run([xsp, "models", "--list", "--format", "json"], capture_output=True, text=True,
@@ -269,39 +177,23 @@ def zoo(xsp):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--xsp", required=True, help="the program")
-    parser.add_argument("--evaluations", required=True, type=pathlib.Path, help="the evaluations' folder")
-    parser.add_argument("-o", "--output", required=True, type=pathlib.Path, help="the page's folder")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for file in args.evaluations.glob("*.xsp"):
-            shutil.copy(file, folder)
-        subprocess.run([args.xsp, "site", folder, "-o", args.output / "site", "--quiet"], check=True)
-        catalogue = Catalogue(args.xsp, folder / "catalogue.sqlite")
-        rows, systems, resnet, settled, sides = (
-            catalogue.rows(sql) for sql in (MODELS, SYSTEMS, RESNET, SETTLED, FRAMEWORKS))
+    args = arguments(__doc__)
+    with catalogue_of(args) as catalogue:
+        machines = machines_table(catalogue)
+        rows, resnet, settled, sides = (catalogue.rows(sql) for sql in (MODELS, RESNET, SETTLED, SIDES))
     models = zoo(args.xsp)
     tasks = {model["name"]: TASKS.get(model["task"], model["task"]) for model in models}
     rows = [dict(row, task=tasks.get(row["model"], "other")) for row in rows]
     measured = {row["model"] for row in rows + sides}
     missing = sorted(model["name"] for model in models if model["name"] not in measured)
-    text = (args.output / "method.md").read_text(encoding="utf-8").rstrip()
-    machines = table([*FACTS, "fingerprint"], [
-        [*(json.loads(row["facts"]).get(key, "not known") for key in FACTS.values()), row["fingerprint"]]
-        for row in systems])
     sure = ("{settled} of {latencies} latencies are settled: their interval is at most ±1 %. {bare} rest on "
             "too few inferences for an interval.").format(**settled[0])
-    parts = [text, "## Machine", machines, "## Models", sure, models_table(rows),
+    parts = ["## Machine", machines, "## Models", sure, models_table(rows),
              "## The paper's questions, asked again"]
     parts += [wrapped(f"**{question}** {answer}") for question, answer in answers(rows, resnet)]
     if sides:
-        parts += ["## The same model in other frameworks", "Latency in ms, by batch size:",
-                  latencies_table(sides), "What the GPU does, at batch 1:", devices_table(sides)]
-    parts += ["## Not measured yet", wrapped(f"`{'`, `'.join(missing)}`")]
-    (args.output / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+        parts += ["## The same model in other frameworks", *sections(sides)]
+    write_page(args, [*parts, "## Not measured yet", wrapped(f"`{'`, `'.join(missing)}`")])
     print(f"{len(rows)} models, of which {sum(row['batch'] is not None for row in rows)} with their work")
 
 

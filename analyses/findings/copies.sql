@@ -6,7 +6,9 @@ SELECT concat(CASE WHEN of_copies < 0.5 * ns
     mostly_text(culprit_ns, ns, culprit, layer, place), '.') AS finding,
   'kernel' AS level, ns - of_pageable AS gain_ns,
   CASE WHEN is_on_device THEN concat('The data are on the device already: let the operation before ',
-      coalesce(blame_text(culprit, layer, place), 'it'), ' write where the next one reads (in place, or out=).')
+      CASE WHEN culprit LIKE 'memcpy%' THEN concat('the copy', ' in ' || layer)
+        ELSE coalesce(blame_text(culprit, layer, place), 'it') END, ' write where the next one reads',
+      CASE WHEN offered_compiler() = 'torch.compile' THEN ' (in place, or out=)' ELSE '' END, '.')
     ELSE concat(CASE WHEN of_copies < 0.5 * ns THEN 'Copy fewer and larger pieces. ' END, 'Copy ahead of the ',
       unit_name(), ' on a stream of its own, so that kernels run meanwhile; ',
       'keep on the device what ', coalesce(blame_text(culprit, layer, place), 'it'), ' copies again.') END AS advice,
@@ -18,6 +20,8 @@ FROM blamed(['copy', 'copy preparation'], NULL), (
     SELECT coalesce(sum(ns) FILTER (cause <> 'synchronisation' AND kind = 'pageable'), 0) AS of_pageable,
       coalesce(sum(ns) FILTER (cause = 'copy'), 0) AS of_copies
     FROM finding_time), (
-    SELECT coalesce(bool_and(name = 'memcpy DtoD'), false) AS is_on_device FROM span
+    -- Nearly all of the time is that of copies from the device to itself.
+    SELECT coalesce(sum(duration_ns) FILTER (name = 'memcpy DtoD') > 0.9 * sum(duration_ns), false) AS is_on_device
+    FROM span
     WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND type IN ('copy', 'memcpy'))
 WHERE ns > of_pageable

@@ -14,7 +14,9 @@ WITH elementwise AS (
 SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elementwise layers' END, ' (mostly ', most,
     ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, whole_share(ns), ' to read and write memory.') AS finding,
   'layer' AS level, share_in_step(ns) AS gain_ns,
-  'Let a compiler fuse them into the layers before them; fold batch normalisation into the weights.' AS advice,
+  concat('Let a compiler fuse them into the layers before them',
+    CASE WHEN EXISTS (FROM finding_layer WHERE regexp_matches(lower(type), 'batch_?norm'))
+      THEN '; fold batch normalisation into the weights' ELSE '' END, '.') AS advice,
   'time_by_level' AS evidence, concat('Compare the time of ', most, ' in time_by_level, before and after.') AS check,
   most AS culprit, NULL AS layer
 FROM elementwise, finding_place, finding_usable

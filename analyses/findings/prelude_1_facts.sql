@@ -21,12 +21,14 @@ CREATE OR REPLACE TEMP TABLE finding_usable AS
     NOT EXISTS (FROM bad WHERE level = 6) AS timeline_holds,
     NOT EXISTS (FROM bad WHERE level = 6 AND kind = 'disturbed') AS kernels_hold;
 
--- The compiler that the framework of the runs offers; NULL: it offers none, or compiles already.
-CREATE OR REPLACE TEMP MACRO compiler_name() AS (
+-- The compiler that the framework of the runs offers; NULL: it offers none, or always compiles.
+CREATE OR REPLACE TEMP MACRO offered_compiler() AS (
   SELECT CASE WHEN any_value(framework) LIKE 'jax%' THEN 'jax.jit'
     WHEN any_value(framework) LIKE 'tensorflow%' OR any_value(framework) LIKE 'keras%' THEN 'tf.function'
     WHEN any_value(framework) IN ('onnxruntime', 'tensorrt', 'pjrt', 'ggml', 'mxnet', 'opencv_dnn') THEN NULL
     ELSE 'torch.compile' END FROM run);
+-- The compiler that may still be used; NULL: none, because the model is compiled already, for example.
+CREATE OR REPLACE TEMP MACRO compiler_name() AS CASE WHEN NOT is_package() THEN offered_compiler() END;
 
 -- ---- Layers and kernels --------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ SELECT concat('Attention is written out as products and a softmax (', layer, '),
   CASE WHEN contains(layer, 'scaled_dot_product_attention')
     THEN concat(layer, ' computes products here: find out what keeps it from a fused kernel (a mask, the data type, ',
       'sizes that are not multiples of 8, a backend that is switched off).')
-    ELSE concat('Use a fused attention', CASE WHEN compiler_name() = 'torch.compile'
+    ELSE concat('Use a fused attention', CASE WHEN offered_compiler() = 'torch.compile'
         THEN ' (scaled_dot_product_attention)' ELSE '' END, ' in place of ', layer,
       ' and the products around it: it keeps the scores on the chip.') END AS advice,
   'time_of_step' AS evidence,

@@ -150,6 +150,7 @@ constexpr std::array kSources = {
     word("bottleneck", "bottleneck", "bottleneck", "").needs("work"),
     Source{"bottleneck.share", "bottleneck", "share_pct", "pct", ""}.needs("work"),
     word("work.bound", "bottleneck", "work_bound", ""),
+    Source{"kernels.count", kKernels, "kernels", "count", "kernel"},
     Source{"kernels.latency", kKernels, "kernel_latency_ns", "ns", "kernel"},
     Source{"kernels.share", kKernels, "gpu_share_pct", "pct", "kernel"},
     Source{"kernels.flops", kKernels, "flops", "flops", "kernel"}.counted(),

@@ -172,10 +172,12 @@ TEST(CompareTypes, SpellingsOfOneOperatorAgree) {
   const std::vector<std::vector<const char*>> classes = {
       {"Conv", "FusedConv", "NhwcFusedConv", "aten::conv2d", "aten::_convolution", "Conv2D",
        "cudnn_convolution", "mkldnn_convolution", "Convolution", "convolution",
-       "aten::cudnn_convolution_relu", "QLinearConv", "ConvInteger"},
+       "aten::cudnn_convolution_relu", "QLinearConv", "ConvInteger", "aoti_torch_cuda_convolution",
+       "__cudnn$convForward"},
       {"MatMul", "Gemm", "FusedGemm", "aten::linear", "aten::addmm", "BatchMatMulV2", "dot_general",
        "QGemm", "QLinearMatMul", "MatMulInteger", "DynamicQuantizeMatMul",
-       "com.microsoft::MatMulNBits", "aten::_int_mm"},
+       "com.microsoft::MatMulNBits", "aten::_int_mm", "aoti_torch_cuda_addmm_out",
+       "aoti_torch_cpu_mm_out"},
       {"BatchNormalization", "aten::batch_norm", "FusedBatchNormV3",
        "_native_batch_norm_legit_no_training"},
       {"Relu", "ReLU", "aten::relu_", "Relu6", "Clip"},
@@ -195,6 +197,8 @@ TEST(CompareTypes, SpellingsOfOneOperatorAgree) {
   }
   EXPECT_EQ(class_of_type("com.vendor.MadeUp"), "madeup");
   EXPECT_EQ(class_of_type(""), "");
+  // Code that a compiler generated around a convolution is none.
+  EXPECT_NE(class_of_type("triton_poi_fused_convolution_relu_1"), "convolution");
   EXPECT_FALSE(is_known_type("relu1"));
 }
 

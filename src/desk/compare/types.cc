@@ -18,7 +18,8 @@ struct TypeClass {
 constexpr std::array kClasses = {
     TypeClass{"convolution",
               "conv convolution convolutionoverrideable convolutionaddrelu convolutionrelu "
-              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv convinteger",
+              "thnnconv convdepthwise depthwiseconvnative depthwiseconv sgmkldnnconv convinteger "
+              "convforward convbiasactivationforward",
               false},
     TypeClass{"transposed convolution",
               "convtranspose transposedconvolution deconvolution convtransposed "
@@ -104,6 +105,13 @@ std::string plain_type(std::string_view type) {
     }
   }
   std::string_view plain = letters;
+  // A compiled package of PyTorch calls operators by C functions: aoti_torch_cuda_addmm_out.
+  for (const char* prefix : {"aotitorchcuda", "aotitorchcpu", "aotitorchxpu"}) {
+    const std::string_view rest = without(plain, prefix);
+    if (rest.size() == plain.size()) continue;
+    plain = rest.size() > 3 && rest.ends_with("out") ? rest.substr(0, rest.size() - 3) : rest;
+    break;
+  }
   for (const char* prefix :
        {"cudnn", "mkldnn", "onednn", "miopen", "mkl", "fused", "native", "eager", "nhwc", "nchwc",
         "padwith", "fused", "quantized", "qlinear"}) {

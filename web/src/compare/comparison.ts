@@ -60,7 +60,7 @@ export interface ModelSide {
   blocks: number | null;
   latency: number; // ns
   median: number;
-  low: number | null; // 95 % interval of the median
+  low: number | null; // 95 % interval of the latency
   high: number | null;
   p99: number | null;
   throughput: number | null; // inputs per second; null: not known

@@ -148,8 +148,8 @@ def shortest_counts(sides):
             ran[batch].update(row["framework"] for row in found)
     return " ".join(
         f"At batch {batch}, the shortest latency is "
-        + ", ".join(f"{name_of(name)}'s for {shortest[batch][name]} of the {ran[batch][name]} models that it ran"
-                    for name, _ in shortest[batch].most_common()) + "."
+        + ", ".join(f"{name_of(name)}'s for {count} of the {ran[batch][name]} models that it ran"
+                    for name, count in shortest[batch].most_common()) + "."
         for batch in sorted(shortest))
 
 

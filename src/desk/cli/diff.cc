@@ -97,6 +97,8 @@ analyze::View view_of(const std::string& table) {
   if (table == "model") {
     view.options["columns"] =
         "batch,latency_a_ns,latency_b_ns,ratio_b,ratio_low_b,ratio_high_b,verdict_b";
+  } else if (table == "causes") {
+    view.options["columns"] = "cause,latency_a_ns,latency_b_ns,difference_b_ns,share_b_pct";
   } else if (table == "layers") {
     view.options = {{"columns",
                      "layer,matched_b,layer_b,latency_a_ns,latency_b_ns,"
@@ -130,6 +132,7 @@ Sheet sheet_of_named(const Named& one) {
   sheet.title = one.name == "facts" ? "What differs"
                 : one.name == "model"
                     ? compares_steps(*one.comparison) ? "Step of the program" : "Model"
+                : one.name == "causes" ? "Causes of the difference"
                 : one.name == "layers" ? "Layers, greatest difference first"
                                        : "Kernels, greatest difference first";
   if (one.comparison->batch) sheet.title += fmt::format(", batch {}", *one.comparison->batch);
@@ -223,7 +226,7 @@ Result<std::vector<Named>> compare_all(const DiffOptions& options,
                                        const compare::CompareOptions& how) {
   std::vector<std::string> names = {options.table};
   const bool is_one = !options.table.empty() || options.output.format == Format::kCsv;
-  if (options.table.empty()) names = {"model", "layers", "kernels", "facts"};
+  if (options.table.empty()) names = compare::comparison_tables();
   if (options.table.empty() && options.is_run) names = {"model", "facts"};
   if (options.table.empty() && options.output.format == Format::kCsv) names = {"model"};
   std::vector<Named> tables;
@@ -332,7 +335,7 @@ void add_diff(CLI::App& app, int& exit_status) {
   tables.emplace_back("outputs");
   verb->add_option(
           "--table", options->table,
-          "One table alone: model, layers, kernels, facts; with --outputs: outputs, layers")
+          "One table alone: model, causes, layers, kernels, facts; with --outputs: outputs, layers")
       ->check(CLI::IsMember(tables))
       ->type_name("NAME");
   verb->add_option("--time", options->time,

@@ -17,7 +17,7 @@ namespace xsp::compare {
 using store::Value;
 
 const std::vector<std::string>& comparison_tables() {
-  static const std::vector<std::string> tables = {"model", "layers", "kernels", "facts"};
+  static const std::vector<std::string> tables = {"model", "causes", "layers", "kernels", "facts"};
   return tables;
 }
 
@@ -203,10 +203,11 @@ Result<Comparison> compare(std::string_view table, Databases evaluations,
   const auto& tables = comparison_tables();
   if (std::find(tables.begin(), tables.end(), table) == tables.end()) {
     return usage("comparison '" + std::string(table) + "': unknown: " +
-                 did_you_mean(std::string(table), tables, "model, layers, kernels, facts"));
+                 did_you_mean(std::string(table), tables, "model, causes, layers, kernels, facts"));
   }
   for (store::Database* database : evaluations) analyze::forget_prelude(*database);
   XSP_TRY(Comparison comparison, table == "model"     ? compare_model(evaluations, options)
+                                 : table == "causes"  ? compare_causes(evaluations, options)
                                  : table == "layers"  ? compare_layers(evaluations, options)
                                  : table == "kernels" ? compare_kernels(evaluations, options)
                                                       : compare_facts(evaluations));

@@ -9,6 +9,8 @@
 //            `xsp run` tells it. The ratio is that of the two latencies beside it. Files of one
 //            experiment (`xsp diff --run`) are compared round by round; others by their blocks,
 //            with an allowance for the spread between processes
+//   causes   a row for each cause of the time of an inference, or of a step, as time_of_step
+//            divides it, greatest difference first, and their sum
 //   layers   a row for each matched layer or group of layers (align.h), greatest
 //            difference first. The differences add up to the difference of the sums.
 //   kernels  a row for each kernel and its counterpart, sorted and summed in the same way
@@ -57,8 +59,7 @@ enum class LayerTime {
 };
 
 struct CompareOptions {
-  // For the table model: only this one. For layers and kernels: by default the smallest that all
-  // have.
+  // For the table model: only this one. For the others: by default the smallest that all have.
   std::optional<int64_t> batch;
   LayerTime time = LayerTime::kWork;
 };

@@ -37,6 +37,27 @@ TEST(Compare, AnEvaluationDoesNotDifferFromItself) {
   for (size_t row = 0; row < facts.size(); ++row) EXPECT_NE(text(facts.at(row, "differs")), "true");
 }
 
+TEST(Compare, TheCausesAddUpToTheDifference) {
+  Database a = make({});
+  Made made;
+  made.factor = 1.25;
+  Database b = make(made);
+  const Compared causes("causes", {&a, &b});
+  const Compared model("model", {&a, &b});
+  ASSERT_GT(causes.size(), 1u);
+  double difference = 0, share = 0;
+  for (size_t row = 0; row + 1 < causes.size(); ++row) {
+    difference += causes.number(row, "difference_b_ns");
+    share += causes.number(row, "share_b_pct");
+  }
+  const size_t last = causes.size() - 1;
+  EXPECT_EQ(text(causes.at(last, "cause")), "together");
+  EXPECT_NEAR(difference, causes.number(last, "difference_b_ns"), 1);
+  EXPECT_NEAR(share, 100, 1e-6);
+  EXPECT_NEAR(causes.number(last, "latency_a_ns"), model.number(0, "latency_a_ns"), 1);
+  EXPECT_NEAR(causes.number(last, "latency_b_ns"), model.number(0, "latency_b_ns"), 1);
+}
+
 // Returns the latency of the model-only run, from its inferences in order, cut into blocks.
 statistics::Estimate estimate_of(Database& database, int block_inferences) {
   std::vector<double> values;

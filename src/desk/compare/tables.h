@@ -91,6 +91,7 @@ Rank add_differences(const std::vector<std::optional<double>>& latencies,
                      std::vector<store::Value>* cells);
 
 Result<Comparison> compare_model(Databases evaluations, const CompareOptions& options);
+Result<Comparison> compare_causes(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& options);
 Result<Comparison> compare_facts(Databases evaluations);

@@ -1,6 +1,6 @@
 // Comparisons of several evaluations.
 //
-//   /compare/TABLE?e=ID&e=ID[&batch=N][&time=host]      TABLE: model, layers, kernels, facts
+//   /compare/TABLE?e=ID&e=ID[&batch=N][&time=host]      TABLE: model, causes, layers, kernels, facts
 //
 // The answer is that of an analysis, with `evaluations` (the ids in the given order; the first is
 // the reference), `batch` (the compared batch size, or null) and `warnings`.
@@ -48,7 +48,7 @@ Result<json> get_comparison(const Context& context) {
   const auto& tables = compare::comparison_tables();
   if (std::find(tables.begin(), tables.end(), table) == tables.end()) {
     return not_available("comparison '" + table +
-                         "': unknown: there are model, layers, kernels and facts");
+                         "': unknown: there are model, causes, layers, kernels and facts");
   }
   XSP_TRY(const compare::CompareOptions options, options_of(context.request));
   const std::vector<std::string> ids = context.request.all("e");
@@ -115,7 +115,7 @@ const std::vector<Route>& compare_routes() {
        .scope = catalogue::Scope::kRead,
        .handler = get_comparison,
        .summary = "Two to six evaluations side by side; the first is the reference.",
-       .parameters = {{"table", "model, layers, kernels or facts"},
+       .parameters = {{"table", "model, causes, layers, kernels or facts"},
                       {"e", "an evaluation's id; given two to six times", "string", true},
                       {"batch", "the batch size", "integer"},
                       {"time", "host: the time of the layers' host code; else work"}},

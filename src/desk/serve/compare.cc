@@ -1,6 +1,6 @@
 // Comparisons of several evaluations.
 //
-//   /compare/TABLE?e=ID&e=ID[&batch=N][&time=host]      TABLE: model, causes, layers, kernels, facts
+//   /compare/TABLE?e=ID&e=ID[&batch=N][&time=host]   TABLE: model, causes, layers, kernels, facts
 //
 // The answer is that of an analysis, with `evaluations` (the ids in the given order; the first is
 // the reference), `batch` (the compared batch size, or null) and `warnings`.

@@ -42,18 +42,17 @@ bool is_of_file(const std::string& key) {
   return key == "model_bytes" || key == "scenario.verdict";
 }
 
-// Frameworks name the inputs and outputs in their own ways, so only their types and shapes count.
+// Frameworks name the inputs and outputs in their own ways, so only the inputs' types and shapes
+// count.
 Facts without_names(const Facts& facts) {
   Facts all;
   for (const auto& [key, value] : facts) {
     if (is_of_file(key)) continue;
     if (key.starts_with("output.") || key.starts_with("input_values.")) continue;
-    if (key.starts_with("input.")) {
-      std::string& inputs = all["inputs"];
-      inputs += (inputs.empty() ? "" : " ") + value;
-    } else {
-      all[key] = value;
-    }
+    if (!key.starts_with("input.")) all[key] = value;
+  }
+  if (std::string inputs = compare::inputs_of(facts); !inputs.empty()) {
+    all["inputs"] = std::move(inputs);
   }
   return all;
 }

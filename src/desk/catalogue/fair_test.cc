@@ -43,6 +43,14 @@ TEST(Fair, AnotherMachineInputOrBatchIsNamed) {
   EXPECT_EQ(differences[2], "inputs: float32[1,3,224,224], float32[1,3,299,299]");
 }
 
+TEST(Fair, AnInputOfOneSegmentIsFilledInByFrameworksWithoutIt) {
+  Known other = made("torch 2.1");
+  other.facts["input.segments"] = "int64[1,128]";
+  EXPECT_EQ(unasked_differences(made("onnxruntime 1.31"), other, Over::kFramework).size(), 1u);
+  other.facts["input_values.segments"] = "0, as of one segment";
+  EXPECT_TRUE(unasked_differences(made("onnxruntime 1.31"), other, Over::kFramework).empty());
+}
+
 TEST(Fair, OfSeveralEvaluationsTheFairPairIsTaken) {
   const std::vector<Known> all = {made("a", "Linux 6.12"), made("a"), made("b")};
   const std::vector<Pair> pairs = pairs_over(all, Over::kFramework);

@@ -419,7 +419,7 @@ void read_facts(compare::Facts facts, FileFigures* file) {
     if (is_of_system(key)) {
       file->system[key] = value;
     } else if (subject == "model" || subject == "framework" || key.starts_with("scenario.") ||
-               key.starts_with("dataset.")) {
+               key.starts_with("dataset.") || key.starts_with("input_values.")) {
       if (!compare::is_always_another(key) && key != "batches") file->facts[key] = value;
     }
   }

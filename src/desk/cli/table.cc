@@ -234,7 +234,11 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
                           });
     if (is_empty) {
       const analyze::Column& about = sheet.columns[index];
-      if (about.unit != "text") page.missing.push_back(label_of_name(about.name, about.unit));
+      // A column may have values in the rows that are not shown.
+      const bool is_missing = std::all_of(sheet.table.rows.begin(), sheet.table.rows.end(),
+                                          [&](const auto& row) { return is_null(row[index]); });
+      if (is_missing && about.unit != "text")
+        page.missing.push_back(label_of_name(about.name, about.unit));
       continue;
     }
     if (bar_column == index) page.bars = page.columns.size();

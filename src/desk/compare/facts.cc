@@ -123,7 +123,22 @@ Result<std::vector<Facts>> all_facts(Databases evaluations) {
   return all;
 }
 
+// What src/process/worker/values.cc says of such an input.
+constexpr const char* kOneSegment = "0, as of one segment";
+
 }  // namespace
+
+std::string inputs_of(const Facts& facts) {
+  constexpr std::string_view kInput = "input.";
+  std::string text;
+  for (const auto& [key, value] : facts) {
+    if (!key.starts_with(kInput)) continue;
+    const auto values = facts.find("input_values." + key.substr(kInput.size()));
+    if (values != facts.end() && values->second == kOneSegment) continue;
+    text += (text.empty() ? "" : " ") + value;
+  }
+  return text;
+}
 
 Result<std::vector<std::string>> warnings_of(Databases evaluations) {
   XSP_TRY(const std::vector<Facts> all, all_facts(evaluations));
@@ -132,15 +147,8 @@ Result<std::vector<std::string>> warnings_of(Databases evaluations) {
     warnings.push_back("the models differ: " + in_words(all, "model") +
                        ": their layers are matched as far as they go");
   }
-  // The sides may name inputs differently, so only types and shapes, in order, are compared.
   std::vector<Facts> inputs;
-  for (const Facts& facts : all) {
-    std::string text;
-    for (const auto& [key, value] : facts) {
-      if (key.rfind("input.", 0) == 0) text += (text.empty() ? "" : " ") + value;
-    }
-    inputs.push_back({{"inputs", text}});
-  }
+  for (const Facts& facts : all) inputs.push_back({{"inputs", inputs_of(facts)}});
   if (differs(inputs, "inputs")) {
     warnings.push_back("the inputs differ: " + in_words(inputs, "inputs") +
                        ": the inferences do not do the same work");

@@ -19,6 +19,11 @@ Result<Facts> facts_of(store::Database& database);
 // Returns the subject of a fact: model, framework, device, machine, state, warnings or record.
 std::string_view subject_of_fact(std::string_view key);
 
+// Returns the types and shapes of the inputs, in the order of their names, separated by blanks:
+// frameworks name inputs in their own ways. An input that tells that all tokens are of one segment
+// is left out, because models without it fill it in on their own.
+std::string inputs_of(const Facts& facts);
+
 // Returns whether a fact may differ and means nothing for the figures: names of files, moments, and
 // the user's tags.
 bool is_always_another(const std::string& key);

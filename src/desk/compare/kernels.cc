@@ -23,7 +23,8 @@ constexpr size_t kNothing = static_cast<size_t>(-1);
 
 const char* const kKernelsSql = R"(
   SELECT name, kernel_label(name), coalesce(layer, ''), CAST(per_inference AS DOUBLE),
-    CAST(latency_ns AS DOUBLE), CAST(flops AS DOUBLE), CAST(dram_bytes AS DOUBLE)
+    CAST(latency_ns AS DOUBLE), CAST(flops AS DOUBLE), CAST(dram_bytes AS DOUBLE),
+    CAST(kernel_work(name, pipe) AS DOUBLE) = 2
   FROM kernel_facts([CAST($batch AS INTEGER)], 'measured')
   ORDER BY ordinal, position, site_id)";
 
@@ -35,6 +36,7 @@ struct Kernel {
   double latency_ns = 0;
   std::optional<double> flops;
   std::optional<double> bytes;
+  bool is_product = false;  // it multiplies matrices
 };
 
 // Numbers the sets of layers, by evaluation and layer's name. A name that is not in the layer runs
@@ -72,7 +74,7 @@ Result<std::vector<Kernel>> kernels_of(Database& database, int64_t batch, size_t
   for (const auto& row : table.rows) {
     kernels.push_back({text_of(row[0]), text_of(row[1]), sets->of(evaluation, text_of(row[2])),
                        number_of(row[3]).value_or(0), number_of(row[4]).value_or(0),
-                       number_of(row[5]), number_of(row[6])});
+                       number_of(row[5]), number_of(row[6]), row[7] == Value(true)});
   }
   return kernels;
 }
@@ -93,6 +95,8 @@ class Pairing {
     by_set.erase(kNothing);
     for (const auto& [set, both] : by_set) {
       pair_by_label(both.first, both.second);
+      // A product has a product in its place, and not what prepares another one.
+      pair_by_position(products(left(both.first, both.second)));
       pair_by_position(left(both.first, both.second));
     }
     Indices all_first(first.size());
@@ -118,6 +122,16 @@ class Pairing {
       if (!is_taken_[j]) rest.second.push_back(j);
     }
     return rest;
+  }
+  std::pair<Indices, Indices> products(const std::pair<Indices, Indices>& of) const {
+    std::pair<Indices, Indices> found;
+    for (const size_t i : of.first) {
+      if (first_[i].is_product) found.first.push_back(i);
+    }
+    for (const size_t j : of.second) {
+      if (second_[j].is_product) found.second.push_back(j);
+    }
+    return found;
   }
   void pair_by_label(const Indices& first, const Indices& second) {
     std::map<std::string_view, std::deque<size_t>> waiting;

@@ -117,9 +117,10 @@ describe('facts', () => {
         ['device', 'gpu.0.name', true, 'NVIDIA H200', null],
         ['machine', 'machine.cpu', true, 'Xeon', 'EPYC'],
         ['record', 'command', null, 'x', 'y'],
+        ['record', 'setting.compiler', true, 'aotinductor', null],
       ),
     );
-    expect(inWords(all, 0)).toBe('resnet50 · torch 2.11.0 · NVIDIA H200');
+    expect(inWords(all, 0)).toBe('resnet50 · torch+aotinductor 2.11.0 · NVIDIA H200');
     expect(inWords(all, 1)).toBe('resnet50 · onnxruntime 1.31.1 · EPYC');
     expect(all[5]?.differs).toBeNull();
   });

@@ -214,7 +214,9 @@ export function facts(comparison: Comparison): Fact[] {
 // Describes an evaluation in a few words, by its best-known facts.
 export function inWords(all: Fact[], evaluation: number): string {
   const of = (key: string) => all.find((fact) => fact.key === key)?.values[evaluation] ?? null;
-  const framework = [of('framework'), of('framework_version')].filter(Boolean).join(' ');
+  // As the catalogue names it: a compiled model apart from the model that its framework runs as it is.
+  const name = [of('framework'), of('setting.compiler')].filter(Boolean).join('+');
+  const framework = [name, of('framework_version')].filter(Boolean).join(' ');
   const device = of('gpu.0.name') ?? of('machine.cpu') ?? of('device');
   return [of('model'), framework, device].filter(Boolean).join(' · ');
 }

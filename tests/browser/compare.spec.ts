@@ -37,6 +37,15 @@ for (const place of [live, report]) {
     await expect(differs).toContainText('onnxruntime');
     await expect(differs).toContainText('torch');
     await expect(differs).toContainText('NVIDIA H200');
+    // The shares of the causes add up to the whole, up to their rounding.
+    const causes = page.getByRole('region', { name: 'What the difference is for' });
+    await expect(causes.getByRole('row', { name: /^all together/ })).toContainText('100');
+    const shares = (await causes.getByRole('row').allInnerTexts())
+      .filter((text) => !text.startsWith('all together'))
+      .flatMap((text) => text.match(/([−\d.]+)\s*%/)?.[1] ?? [])
+      .map((text) => Number(text.replace('−', '-')));
+    expect(shares.length).toBeGreaterThan(1);
+    expect(Math.abs(shares.reduce((sum, one) => sum + one, 0) - 100)).toBeLessThan(1);
     const layers = page.getByRole('region', { name: 'Layers' });
     await expect(layers.getByRole('row', { name: /^all \d+/ })).toBeVisible();
     await expect(page.getByRole('region', { name: 'Kernels' })).toContainText(/not measured|no /);

@@ -99,7 +99,7 @@ void add_requests(const std::vector<const Entry*>& entries, std::vector<std::str
   }
   for (const char* table : {"model", "facts"}) requests->push_back(prefix + table + "?" + ids);
   for (const std::string& batch : batches) {
-    for (const char* table : {"layers", "kernels"}) {
+    for (const char* table : {"causes", "layers", "kernels"}) {
       requests->push_back(prefix + table + "?" + batch + ids);
     }
     if (has_device) requests->push_back(prefix + "layers?" + batch + ids + "&time=host");

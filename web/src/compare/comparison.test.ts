@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Cell } from '../data/types';
-import { facts, hasName, inWords, items, modelRows, ownName, type Comparison } from './comparison';
+import {
+  causes,
+  facts,
+  hasName,
+  inWords,
+  items,
+  modelRows,
+  ownName,
+  type Comparison,
+} from './comparison';
 import { sums } from './sums';
 
 function comparison(
@@ -102,6 +111,25 @@ describe('modelRows of watched programs', () => {
     );
     expect(row?.sides.map((side) => side?.isStep)).toEqual([true, false]);
     expect(row?.sides[0]?.throughput).toBeNull();
+  });
+});
+
+describe('causes', () => {
+  it('have the times of all, and the difference of the chosen one', () => {
+    const rows = causes(
+      comparison(
+        'causes',
+        ['cause', 'latency_a_ns', 'latency_b_ns', 'difference_b_ns', 'share_b_pct'],
+        ['launch', 900, 100, -800, 80],
+        ['copy', null, 20, 20, -2],
+        ['together', 2000, 1000, -1000, 100],
+      ),
+      1,
+    );
+    expect(rows.map((row) => row.cause)).toEqual(['launch', 'copy', 'all together']);
+    expect(rows[0]).toMatchObject({ times: [900, 100], difference: -800, share: 80 });
+    expect(rows[1]?.times).toEqual([null, 20]);
+    expect(rows.map((row) => row.isWhole)).toEqual([false, false, true]);
   });
 });
 

@@ -2,7 +2,7 @@
 import { get } from '../data/source';
 import type { Cell, Rows } from '../data/types';
 
-export type TableName = 'model' | 'layers' | 'kernels' | 'facts';
+export type TableName = 'model' | 'causes' | 'layers' | 'kernels' | 'facts';
 export type LayerTime = 'work' | 'host';
 
 // The column of one evaluation has its letter as a suffix, before the unit: latency_b_ns.
@@ -188,6 +188,33 @@ export const hasName = (item: Item, name: string | undefined) =>
 // Returns the name by which other pages know it: the reference's, or that of the first evaluation that has
 // it.
 export const ownName = (item: Item) => item.sides.find((side) => side.names.length)?.names[0];
+
+// ---- causes ---------------------------------------------------------------------------------------
+
+export interface CauseRow {
+  cause: string;
+  isWhole: boolean; // all causes together
+  times: (number | null)[]; // ns, by evaluation; null: it has none
+  difference: number | null; // ns, of the chosen evaluation from the reference
+  share: number | null; // % of the whole difference
+}
+
+// Returns the causes, the greatest difference of the chosen evaluation first, and all together last.
+export function causes(comparison: Comparison, against: number): CauseRow[] {
+  const reader = new Reader(comparison);
+  const rows = comparison.rows.map((row) => {
+    const cause = reader.text(row, 'cause') ?? '';
+    return {
+      cause: cause === 'together' ? 'all together' : cause,
+      isWhole: cause === 'together',
+      times: comparison.evaluations.map((_, e) => reader.number(row, `latency_${lower(e)}_ns`)),
+      difference: reader.number(row, `difference_${lower(against)}_ns`),
+      share: reader.number(row, `share_${lower(against)}_pct`),
+    };
+  });
+  const size = (row: CauseRow) => (row.isWhole ? -1 : Math.abs(row.difference ?? 0));
+  return rows.sort((one, other) => size(other) - size(one));
+}
 
 // ---- facts ----------------------------------------------------------------------------------------
 

@@ -133,9 +133,9 @@ TEST_F(CompareRoute, RequestsInEitherOrderEnd) {
 TEST_F(CompareRoute, WhatAReportRecordsIsAnswered) {
   const std::vector<Entry> entries = library_->list().entries;
   const std::vector<std::string> requests = compare_requests(entries);
-  // Each of the two evaluations is the reference once. The requests are model, facts, and two
+  // Each of the two evaluations is the reference once. The requests are model, facts, and three
   // tables at the smallest and at each of the two batch sizes.
-  EXPECT_EQ(requests.size(), 2u * (2 + 2 * 3));
+  EXPECT_EQ(requests.size(), 2u * (2 + 3 * 3));
   for (const std::string& one : requests) {
     EXPECT_EQ(Api(*library_).answer(one).status, 200) << one;
   }

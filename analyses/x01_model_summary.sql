@@ -70,9 +70,9 @@ line AS (
     NULL::DOUBLE AS share_pct, concat(model, ', batch ', (SELECT batch FROM wanted)) AS detail FROM fact
   UNION ALL
   SELECT 11, 'what', 'framework', NULL, NULL, NULL,
-    concat_ws(', ', concat_ws(' ', framework, framework_version), (
-        SELECT concat('compiled by ', any_value(value)) FROM site_attribute WHERE key = 'setting.compiler' HAVING
-        count(*) > 0), run_device.device, threads || ' threads')
+    concat_ws(', ', concat_ws(' ', framework, framework_version),
+      (SELECT 'compiled by ' || max(value) FROM site_attribute WHERE key = 'setting.compiler'), run_device.device,
+      threads || ' threads')
   FROM run JOIN run_device USING (run_id) WHERE run_id = (SELECT run_id FROM model)
   UNION ALL
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL

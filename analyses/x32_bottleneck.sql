@@ -143,12 +143,12 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
               ELSE 'it is not known what is done: its layers were not recorded' END END, '.',
   CASE WHEN is_gpu AND h.what IN ('host', 'launch', 'device', 'copy') AND idle_pct >= h.share_pct + 1
     THEN concat(printf(' No kernel runs for %.0f %% of ', idle_pct), m.unit,
-      coalesce(' (also: ' || nullif(array_to_string(list_filter([
-        CASE WHEN h.what <> 'host' AND host_pct >= 1 THEN printf('host %.0f %%', host_pct) END,
-        CASE WHEN h.what <> 'launch' AND launch_pct >= 1 THEN printf('launches %.0f %%', launch_pct) END,
-        CASE WHEN h.what <> 'device' AND device_pct >= 1 THEN printf('late starts %.0f %%', device_pct) END,
-        CASE WHEN h.what <> 'copy' AND copy_pct >= 1 THEN printf('copies %.0f %%', copy_pct) END],
-        lambda one: one IS NOT NULL), ', '), '') || ')', ''), '.') END) END AS finding,
+      coalesce(': besides, ' || nullif(array_to_string(list_filter([
+        CASE WHEN h.what <> 'host' AND host_pct >= 1 THEN printf('the host takes %.0f %%', host_pct) END,
+        CASE WHEN h.what <> 'launch' AND launch_pct >= 1 THEN printf('launches take %.0f %%', launch_pct) END,
+        CASE WHEN h.what <> 'device' AND device_pct >= 1 THEN printf('late starts take %.0f %%', device_pct) END,
+        CASE WHEN h.what <> 'copy' AND copy_pct >= 1 THEN printf('copies take %.0f %%', copy_pct) END],
+        lambda one: one IS NOT NULL), ', '), ''), ''), '.') END) END AS finding,
   CASE WHEN w.what IS NOT NULL THEN worker END AS work, CASE WHEN bad.doubt IS NULL THEN w.what END AS work_bound,
   CASE WHEN bad.doubt IS NULL THEN pct(w.share_pct, work_pct) END AS work_bound_pct, t.*
 FROM model m CROSS JOIN bad CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true

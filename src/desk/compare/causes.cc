@@ -1,6 +1,7 @@
 // The table `causes`: how the time of an inference, or of a step, is divided, in each evaluation.
 #include <array>
 #include <map>
+#include <set>
 
 #include "desk/analyze/run.h"
 #include "desk/compare/tables.h"
@@ -59,19 +60,19 @@ Result<Comparison> compare_causes(Databases evaluations, const CompareOptions& o
   XSP_TRY(Choice choice, choose_batch(evaluations, "model", options.batch));
   std::vector<Causes> of;
   std::vector<double> totals;
-  std::map<std::string, bool> known;
+  std::set<std::string> names;
   for (size_t e = 0; e < evaluations.size(); ++e) {
     of.emplace_back();
     totals.push_back(0);
     if (!choice.has[e]) continue;
     XSP_TRY(of[e], causes_of(*evaluations[e], choice.batch));
     totals[e] = of[e][kTogether].time_ns;
-    for (const auto& [name, cause] : of[e]) known[name] = true;
+    for (const auto& [name, cause] : of[e]) names.insert(name);
   }
   TableBuilder table;
   add_cause_columns(&table, evaluations.size());
   std::vector<Rank> ranks;
-  for (const auto& [name, is_known] : known) {
+  for (const std::string& name : names) {
     std::vector<Value> cells = {name};
     std::vector<std::optional<double>> times;
     for (size_t e = 0; e < evaluations.size(); ++e) {

@@ -123,7 +123,7 @@ Result<std::vector<Facts>> all_facts(Databases evaluations) {
   return all;
 }
 
-// What src/process/worker/values.cc says of such an input.
+// The worker writes this text as the values of such an input (src/process/worker/values.cc).
 constexpr const char* kOneSegment = "0, as of one segment";
 
 }  // namespace

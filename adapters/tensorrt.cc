@@ -1,7 +1,7 @@
 // The adapter `tensorrt`: ONNX files, and engines that TensorRT 10 has built, on NVIDIA's GPUs.
 //
 // An engine is built of an ONNX file when the shapes of its inputs are set, and kept
-// (adapters/tensorrt/cache.h). At the level model, run() is one call of enqueueV3 and a wait for
+// (xsp/compiled_cache.hpp). At the level model, run() is one call of enqueueV3 and a wait for
 // the device; NVTX is quiet and there is no profiler.
 //
 // Layers are those of the engine, most of them fused from several of the model, which they name.
@@ -165,8 +165,8 @@ xsp_status open_model(xsp_model* model) {
     model->outputs.describe(model->builder->outputs());
     return XSP_OK;
   }
-  adapter::Bytes plan;
-  if (!adapter::read_file(model->path, &plan)) {
+  xsp::FileBytes plan;
+  if (!xsp::read_file(model->path, &plan)) {
     return fail(model->host, XSP_BAD_MODEL, model->path + ": cannot be read: check its name");
   }
   const xsp_status status = model->session->load(plan, model->path);
@@ -211,7 +211,7 @@ xsp_status load_engine(xsp_model* model, const std::vector<xsp_tensor>& inputs) 
   if (model->session->is_loaded() && (model->builder == nullptr || shapes == model->shapes)) {
     return XSP_OK;
   }
-  adapter::Bytes plan;
+  xsp::FileBytes plan;
   xsp_status status = model->builder->engine(model->device, inputs, &plan);
   if (status == XSP_OK) status = model->session->load(plan, model->path);
   if (status != XSP_OK) return status;

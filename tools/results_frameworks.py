@@ -82,8 +82,15 @@ def columns(sides):
     return [name for name in NAMES if name in present] + sorted(present - NAMES.keys())
 
 
+def shortest_of(rows):
+    """Returns the row of the shortest latency, and those whose intervals reach into its own."""
+    first = min(rows, key=lambda row: row["latency"])
+    end = first["latency"] if first["high"] is None else first["high"]
+    return [row for row in rows if row is first or (row["low"] is not None and row["low"] <= end)]
+
+
 def latencies_table(sides):
-    """Returns a row for each model and batch size that two frameworks ran; the shortest latency is bold."""
+    """Returns a row for each model and batch size that two frameworks ran, with the shortest in bold."""
     names = columns(sides)
     by_place = collections.defaultdict(dict)
     for row in sides:
@@ -93,8 +100,8 @@ def latencies_table(sides):
     for (model, batch), found in sorted(by_place.items()):
         if len(found) < 2:
             continue
-        shortest = min(found.values(), key=lambda row: row["latency"])
-        cells = [("**{}**" if found[name] is shortest else "{}").format(interval(found[name]))
+        shortest = [row["framework"] for row in shortest_of(list(found.values()))]
+        cells = [("**{}**" if name in shortest else "{}").format(interval(found[name]))
                  if name in found else "" for name in names]
         lines.append([link(model), batch, *cells])
     return table(["model", "batch", *map(name_of, names)], lines)
@@ -144,7 +151,7 @@ def shortest_counts(sides):
     shortest, ran = (collections.defaultdict(collections.Counter) for _ in range(2))
     for (batch, _), found in by_place.items():
         if len(found) > 1:
-            shortest[batch][min(found, key=lambda row: row["latency"])["framework"]] += 1
+            shortest[batch].update(row["framework"] for row in shortest_of(found))
             ran[batch].update(row["framework"] for row in found)
     return " ".join(
         f"At batch {batch}, the shortest latency is "
@@ -156,7 +163,8 @@ def shortest_counts(sides):
 def sections(sides):
     """Returns the parts of a page about the same model in several frameworks."""
     alike, others = split(sides)
-    parts = [wrapped("Latency in ms, by batch size; the shortest is bold. " + shortest_counts(alike)),
+    parts = [wrapped("Latency in ms, by batch size; the shortest is bold, with those that the intervals do "
+                     "not tell from it. " + shortest_counts(alike)),
              latencies_table(alike),
              wrapped(f"How the others differ from {name_of(FIRST)}: the middle ratio over the models that "
                      "both ran, with their number. A figure that was not measured for both is left out."),

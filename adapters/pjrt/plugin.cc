@@ -42,7 +42,7 @@ Plugin load(const std::string& kind) {
   const auto get = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(found.handle, "GetPjrtApi"));
   const PJRT_Api* api = get == nullptr ? nullptr : get();
   if (api == nullptr || api->pjrt_api_version.major_version != PJRT_API_MAJOR ||
-      api->struct_size < offsetof(PJRT_Api, PJRT_Executable_OptimizedProgram) + sizeof(void*)) {
+      api->struct_size < offsetof(PJRT_Api, PJRT_Executable_DeserializeAndLoad) + sizeof(void*)) {
     plugin.absent = "XLA: " + plugin.path + " is no plugin of PJRT 0" + remedy(kind);
     return plugin;
   }

@@ -1,9 +1,12 @@
 #include "adapters/pjrt/session.h"
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "formats/wire/wire.h"
 #include "xsp/adapter.hpp"
+#include "xsp/compiled_cache.hpp"
 
 namespace xsp::pjrt {
 namespace {
@@ -63,6 +66,75 @@ Problem Session::compile(const std::string& code) {
   compile->compile_options_size = options.size();
   Problem problem = take(*plugin_, plugin_->api->PJRT_Client_Compile(compile.get()));
   executable_ = compile->executable;
+  return problem;
+}
+
+// Describes all that decides what the compiler makes of a model, but the model.
+std::string Session::what_compiles() const {
+  std::string text = plugin_->path + "," + plugin_->version;
+  std::error_code error;
+  text += "," + std::to_string(std::filesystem::file_size(plugin_->path, error));
+  Sized<PJRT_Client_PlatformVersion_Args> platform;
+  platform->client = client_;
+  if (!take(*plugin_, plugin_->api->PJRT_Client_PlatformVersion(platform.get()))) {
+    text += "," + std::string(platform->platform_version, platform->platform_version_size);
+  }
+  Sized<PJRT_Device_GetDescription_Args> get;
+  get->device = device_;
+  Sized<PJRT_DeviceDescription_Kind_Args> device;
+  if (!take(*plugin_, plugin_->api->PJRT_Device_GetDescription(get.get()))) {
+    device->device_description = get->device_description;
+    if (!take(*plugin_, plugin_->api->PJRT_DeviceDescription_Kind(device.get()))) {
+      text += "," + std::string(device->device_kind, device->device_kind_size);
+    }
+  }
+  const char* flags = std::getenv("XLA_FLAGS");
+  return text + "," + (flags == nullptr ? "" : flags);
+}
+
+bool Session::load(const std::string& path) {
+  FileBytes bytes;
+  if (!read_compiled(path, &bytes)) return false;
+  Sized<PJRT_Executable_DeserializeAndLoad_Args> load;
+  load->client = client_;
+  load->serialized_executable = bytes.data();
+  load->serialized_executable_size = bytes.size();
+  if (take(*plugin_, plugin_->api->PJRT_Executable_DeserializeAndLoad(load.get()))) return false;
+  executable_ = load->loaded_executable;
+  return true;
+}
+
+void Session::keep(const std::string& path) {
+  const PJRT_Api* api = plugin_->api;
+  Sized<PJRT_LoadedExecutable_GetExecutable_Args> get;
+  get->loaded_executable = executable_;
+  if (take(*plugin_, api->PJRT_LoadedExecutable_GetExecutable(get.get()))) return;
+  Sized<PJRT_Executable_Serialize_Args> serialize;
+  serialize->executable = get->executable;
+  if (!take(*plugin_, api->PJRT_Executable_Serialize(serialize.get()))) {
+    (void)write_compiled(path, serialize->serialized_bytes, serialize->serialized_bytes_size);
+    serialize->serialized_executable_deleter(serialize->serialized_executable);
+  }
+  Sized<PJRT_Executable_Destroy_Args> destroy;
+  destroy->executable = get->executable;
+  (void)take(*plugin_, api->PJRT_Executable_Destroy(destroy.get()));
+}
+
+Problem Session::prepare(const std::string& code) {
+  std::string why;
+  const std::string folder = compiled_folder("pjrt", &why);
+  if (plugin_->kind != "cuda" || !why.empty()) return compile(code);
+  const std::string what = what_compiles();
+  const uint64_t hash = hash_of(what.data(), what.size(), hash_of(code.data(), code.size(), 0));
+  const std::string path = folder + hex_of(hash) + ".executable";
+  if (load(path)) return {};
+  const BuildLock lock(path + ".lock");
+  if (load(path)) return {};
+  const Problem problem = compile(code);
+  if (!problem) {
+    keep(path);
+    remove_unused(folder);
+  }
   return problem;
 }
 
@@ -147,7 +219,7 @@ xsp_status Session::open(const xsp_host* host, const Plugin& plugin,
                 "device " + std::string(options.device) + ": " + problem.text +
                     ": see whether the plugin suits the machine, or use --device cpu");
   }
-  Problem problem = compile(code);
+  Problem problem = prepare(code);
   if (!problem) problem = describe();
   if (!problem) {
     arguments_.assign(inputs_.size(), nullptr);

@@ -36,7 +36,13 @@ class Session {
 
  private:
   Problem make_client(const xsp_open_options& options);
+  // Compiles the model, or loads what another process compiled: XLA for CUDA takes the kernels that
+  // were the fastest when it tried them, so two compilations give two programs.
+  Problem prepare(const std::string& code);
   Problem compile(const std::string& code);
+  bool load(const std::string& path);
+  void keep(const std::string& path);
+  std::string what_compiles() const;
   Problem describe();
   Problem describe_outputs(PJRT_Executable* executable);
   void release(PJRT_Buffer** buffer);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 
 #include "formats/onnx/reader.h"
+#include "xsp/compiled_cache.hpp"
 
 namespace xsp::tensorrt {
 namespace {
@@ -19,12 +19,6 @@ std::string shape_text(const xsp_tensor& tensor) {
     text += (d == 0 ? "" : "x") + std::to_string(tensor.dimensions[d]);
   }
   return std::string(tensor.name) + "=" + text;
-}
-
-std::string hex(uint64_t number) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
 }
 
 // Adds what files with the model's weights are like: they may be many GB, so their names, sizes and
@@ -99,19 +93,19 @@ xsp_status Builder::open(const xsp_host* host, const std::string& path, const Op
   auto graph = formats::read_graph(path);
   if (!graph.ok()) return fail(host, XSP_BAD_MODEL, graph.error().text);
   graph_ = std::move(graph).value();
-  Bytes file;
+  FileBytes file;
   if (!read_file(path, &file)) {
     return fail(host, XSP_BAD_MODEL, path + ": cannot be read: check its name");
   }
   hash_ = hash_of_weights(graph_, path, hash_of(file.data(), file.size(), 0));
   std::string why;
-  folder_ = cache_folder(&why);
+  folder_ = compiled_folder("tensorrt", &why);
   if (!why.empty()) return fail(host, XSP_FAILED, "TensorRT's engines: " + why);
   const std::string parsed = cached(library().version) + ".parsed";
   std::error_code error;
   if (std::filesystem::exists(parsed, error)) return XSP_OK;
   const xsp_status status = parse();
-  if (status == XSP_OK) (void)write_file(parsed, "", 0);
+  if (status == XSP_OK) (void)write_compiled(parsed, "", 0);
   return status;
 }
 
@@ -137,29 +131,30 @@ std::vector<Port> Builder::inputs() const { return ports_of(graph_.required_inpu
 std::vector<Port> Builder::outputs() const { return ports_of(graph_.outputs); }
 
 std::string Builder::cached(const std::string& text) const {
-  const std::string all = text + "," + hex(hash_);
+  const std::string all = text + "," + hex_of(hash_);
   return folder_ + std::filesystem::path(path_).stem().string().substr(0, 60) + "-" +
-         hex(hash_of(all.data(), all.size(), 0));
+         hex_of(hash_of(all.data(), all.size(), 0));
 }
 
 xsp_status Builder::engine(const Device& device, const std::vector<xsp_tensor>& inputs,
-                           Bytes* plan) {
+                           FileBytes* plan) {
   std::string what = library().version + "," + device.name() + "," + engine_text(options_);
   for (const xsp_tensor& input : inputs) what += "," + shape_text(input);
   const std::string path = cached(what) + ".plan";
-  if (read_file(path, plan)) return XSP_OK;
+  if (read_compiled(path, plan)) return XSP_OK;
   // Another process may build this engine, on any GPU; and another engine, on this one.
   const BuildLock engine(path + ".lock");
-  if (read_file(path, plan)) return XSP_OK;
+  if (read_compiled(path, plan)) return XSP_OK;
   const BuildLock gpu(folder_ + "gpu-" + device.bus_id() + ".lock");
   note(host_, "TensorRT builds an engine of " + std::filesystem::path(path_).filename().string() +
                   ", which may take minutes: it is kept in " + folder_);
   xsp_status status = parser_ == nullptr ? parse() : XSP_OK;
   if (status == XSP_OK) status = build(device, inputs, plan);
   if (status != XSP_OK) return status;
-  if (!write_file(path, plan->data(), plan->size())) {
+  if (!write_compiled(path, plan->data(), plan->size())) {
     return fail(host_, XSP_FAILED, path + ": cannot be written: is there space?");
   }
+  remove_unused(folder_);
   return XSP_OK;
 }
 
@@ -187,19 +182,19 @@ void keep_timings(nvinfer1::IBuilderConfig* config, const std::string& path) {
   const auto* now = config->getTimingCache();
   if (now == nullptr) return;
   const BuildLock lock(path + ".lock");
-  Bytes kept;
-  if (!read_file(path, &kept)) kept.clear();
+  FileBytes kept;
+  if (!read_compiled(path, &kept)) kept.clear();
   const std::unique_ptr<nvinfer1::ITimingCache> all(
       config->createTimingCache(kept.data(), kept.size()));
   if (all == nullptr || !all->combine(*now, false)) return;
   const std::unique_ptr<nvinfer1::IHostMemory> bytes(all->serialize());
-  if (bytes != nullptr) (void)write_file(path, bytes->data(), bytes->size());
+  if (bytes != nullptr) (void)write_compiled(path, bytes->data(), bytes->size());
 }
 
 }  // namespace
 
 xsp_status Builder::build(const Device& device, const std::vector<xsp_tensor>& inputs,
-                          Bytes* plan) {
+                          FileBytes* plan) {
   using nvinfer1::OptProfileSelector;
   const std::unique_ptr<nvinfer1::IBuilderConfig> config(builder_->createBuilderConfig());
   if (config == nullptr) return fail(host_, XSP_FAILED, "TensorRT's builder: " + take_errors());
@@ -214,9 +209,10 @@ xsp_status Builder::build(const Device& device, const std::vector<xsp_tensor>& i
   config->addOptimizationProfile(profile);
   // Timings of kernels, by which later builds are faster, hold for one version and kind of GPU.
   const std::string gpu = library().version + "," + device.name();
-  const std::string timings_path = folder_ + "timings-" + hex(hash_of(gpu.data(), gpu.size(), 0));
-  Bytes kept;
-  if (!read_file(timings_path, &kept)) kept.clear();
+  const std::string timings_path =
+      folder_ + "timings-" + hex_of(hash_of(gpu.data(), gpu.size(), 0));
+  FileBytes kept;
+  if (!read_compiled(timings_path, &kept)) kept.clear();
   std::unique_ptr<nvinfer1::ITimingCache> timings(
       config->createTimingCache(kept.data(), kept.size()));
   if (timings != nullptr) config->setTimingCache(*timings, false);

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "adapters/tensorrt/cache.h"
 #include "adapters/tensorrt/device.h"
 #include "adapters/tensorrt/library.h"
 #include "adapters/tensorrt/options.h"
 #include "formats/onnx/graph.h"
 #include "xsp/adapter_model.hpp"
+#include "xsp/compiled_cache.hpp"
 
 namespace xsp::tensorrt {
 
@@ -32,13 +32,13 @@ class Builder {
 
   // Returns the engine for inputs of these shapes, in TensorRT's serialised form: out of the cache,
   // or built, which may take minutes. On failure, reports the reason through the host.
-  xsp_status engine(const Device& device, const std::vector<xsp_tensor>& inputs, Bytes* plan);
+  xsp_status engine(const Device& device, const std::vector<xsp_tensor>& inputs, FileBytes* plan);
 
  private:
   xsp_status parse();
   // Returns the beginning of the names of files in the cache that `text` tells apart.
   std::string cached(const std::string& text) const;
-  xsp_status build(const Device& device, const std::vector<xsp_tensor>& inputs, Bytes* plan);
+  xsp_status build(const Device& device, const std::vector<xsp_tensor>& inputs, FileBytes* plan);
   void configure(nvinfer1::IBuilderConfig* config) const;
 
   const xsp_host* host_ = nullptr;

@@ -40,7 +40,7 @@ void* Buffer::reallocateOutputAsync(const char*, void*, uint64_t bytes, uint64_t
 
 void Buffer::notifyShape(const char*, const Dims& shape) noexcept { shape_ = shape; }
 
-xsp_status Session::load(const Bytes& plan, const std::string& what) {
+xsp_status Session::load(const FileBytes& plan, const std::string& what) {
   context_.reset();
   buffers_.clear();
   engine_.reset();

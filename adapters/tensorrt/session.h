@@ -9,6 +9,7 @@
 
 #include "adapters/tensorrt/builder.h"
 #include "adapters/tensorrt/device.h"
+#include "xsp/compiled_cache.hpp"
 
 namespace xsp::tensorrt {
 
@@ -51,7 +52,7 @@ class Session {
 
   // Loads an engine, in place of the one before. `what` names it in errors. On failure, reports the
   // reason through the host.
-  xsp_status load(const Bytes& plan, const std::string& what);
+  xsp_status load(const FileBytes& plan, const std::string& what);
   bool is_loaded() const { return context_ != nullptr; }
   std::vector<Port> inputs() const { return ports(nvinfer1::TensorIOMode::kINPUT); }
   std::vector<Port> outputs() const { return ports(nvinfer1::TensorIOMode::kOUTPUT); }

@@ -246,6 +246,15 @@ TEST(Output, ScalesKeepWhatMatters) {
   EXPECT_EQ(Scale("number", {1}).text(Value(int64_t{9007199254740993})), "9007199254740993");
 }
 
+// A reader compares them cell by cell.
+TEST(Output, TheSidesOfAQuantityHaveOneUnit) {
+  const std::vector<double> sides = {32.9e6, 25e3, 6.03e6, 9.66e3};
+  EXPECT_EQ(Scale("ns", {32.9e6, 25e3}, 0, sides).label(), "ms");
+  EXPECT_EQ(Scale("ns", {6.03e6, 9.66e3}, 0, sides).label(), "ms");
+  EXPECT_EQ(Scale("ns", {6.03e6, 9.66e3}, 0, sides).text(9.66e3), "0.010");
+  EXPECT_EQ(Scale("ns", {6.03e6, 960}, 0, {32.9e6, 960}).label(), "us");
+}
+
 TEST(Output, TheHeadersOfAQueryAreTheUsersOwn) {
   store::Table table;
   table.columns = {{"stopped_by", "VARCHAR"}, {"d_ns", "BIGINT"}, {"mean_ns", "DOUBLE"}};

@@ -98,7 +98,13 @@ void fill_by_row(const Sheet& sheet, const Page& page, size_t index, size_t unit
   }
 }
 
-void fill(const Sheet& sheet, const Page& page, size_t index, double largest_beside,
+// What the unit of a column also depends on.
+struct Beside {
+  double largest = 0;
+  std::vector<double> sides;  // see Scale
+};
+
+void fill(const Sheet& sheet, const Page& page, size_t index, const Beside& beside,
           TextColumn* column) {
   const analyze::Column& about = sheet.columns[index];
   column->is_text = about.unit == "text" || about.unit == "bool";
@@ -112,7 +118,7 @@ void fill(const Sheet& sheet, const Page& page, size_t index, double largest_bes
   column->label = sheet.is_answer ? about.name : label_of_name(about.name, about.unit);
   std::vector<double> numbers;
   for (const size_t row : page.rows) numbers.push_back(number_at(sheet, row, index));
-  const Scale scale(about.unit, numbers, largest_beside);
+  const Scale scale(about.unit, numbers, beside.largest, beside.sides);
   const bool has_number = std::any_of(numbers.begin(), numbers.end(),
                                       [](double number) { return !std::isnan(number); });
   if (!column->is_text && has_number) column->unit = scale.label();
@@ -196,6 +202,29 @@ double largest_beside(const Sheet& sheet, const Page& page, const std::vector<si
   return largest;
 }
 
+// Returns the name without the letter of its side: "latency_a_ns" and "latency_b_ns" have the same.
+// Empty: the column is of no side.
+std::string without_side(const analyze::Column& about) {
+  const std::string label = label_of_name(about.name, about.unit);
+  const size_t size = label.size();
+  const bool has_side = size > 2 && (label[size - 2] == ' ' || label[size - 2] == '_') &&
+                        label[size - 1] >= 'a' && label[size - 1] <= 'z';
+  return has_side ? label.substr(0, size - 2) + " " + about.unit : "";
+}
+
+// Returns the values of the column and of the other sides of its quantity; none: it is of no side.
+std::vector<double> sides_of(const Sheet& sheet, const Page& page, const std::vector<size_t>& shown,
+                             size_t index) {
+  std::vector<double> values;
+  const std::string name = without_side(sheet.columns[index]);
+  if (name.empty()) return values;
+  for (const size_t other : shown) {
+    if (without_side(sheet.columns[other]) != name) continue;
+    for (const size_t row : page.rows) values.push_back(number_at(sheet, row, other));
+  }
+  return values;
+}
+
 // Returns the column's label and value if the value is the same in every row, else an empty text.
 std::string caption_of(const Sheet& sheet, size_t index) {
   const auto& rows = sheet.table.rows;
@@ -206,7 +235,7 @@ std::string caption_of(const Sheet& sheet, size_t index) {
   TextColumn one;
   Page first;
   first.rows = {0};
-  fill(sheet, first, index, 0, &one);
+  fill(sheet, first, index, {}, &one);
   return one.label + " " + one.cells[0] + (one.unit.empty() ? "" : " ") + one.unit;
 }
 
@@ -243,7 +272,8 @@ Page make_page(const Sheet& sheet, const OutputOptions& options) {
     }
     if (bar_column == index) page.bars = page.columns.size();
     TextColumn column;
-    fill(sheet, page, index, largest_beside(sheet, page, shown, index), &column);
+    fill(sheet, page, index,
+         {largest_beside(sheet, page, shown, index), sides_of(sheet, page, shown, index)}, &column);
     if (group_column == index) blank_repeats(&column.cells);
     page.columns.push_back(std::move(column));
   }

@@ -61,6 +61,7 @@ constexpr double kSharedScaleMin = 0.01;
 
 // A unit's value below this loses the digits that tell it from another.
 constexpr double kShownMin = 0.01;
+constexpr double kSideShownMin = 0.001;
 // No value of a column has more digits before its point.
 constexpr double kShownMax = 1e6;
 
@@ -81,14 +82,37 @@ std::string fixed(double value, int decimals) {
   return error == std::errc() ? std::string(buffer, end) : std::string();
 }
 
-}  // namespace
-
-Scale::Scale(std::string_view unit, const std::vector<double>& values, double largest_beside) {
+// Returns the values without their signs, in order; without those that are zero or no number.
+std::vector<double> sizes_of(const std::vector<double>& values) {
   std::vector<double> sizes;
   for (const double value : values) {
     if (std::isfinite(value) && value != 0) sizes.push_back(std::fabs(value));
   }
   std::sort(sizes.begin(), sizes.end());
+  return sizes;
+}
+
+Step step_of(std::string_view unit, const std::vector<double>& sizes, double largest_beside,
+             double shown_min) {
+  const double largest = sizes.empty() ? 0 : sizes.back();
+  const Step shared = step_for(unit, std::max(largest, largest_beside));
+  const bool is_shared = largest >= kSharedScaleMin * shared.factor;
+  Step step = is_shared ? shared : step_for(unit, largest);
+  const std::vector<Step>& steps = steps_of(unit);
+  for (size_t i = steps.size(); i-- > 1;) {
+    if (steps[i].factor != step.factor) continue;
+    const bool vanishes = !sizes.empty() && sizes.front() < shown_min * step.factor;
+    if (!vanishes || largest >= kShownMax * steps[i - 1].factor) break;
+    step = steps[i - 1];
+  }
+  return step;
+}
+
+}  // namespace
+
+Scale::Scale(std::string_view unit, const std::vector<double>& values, double largest_beside,
+             const std::vector<double>& sides) {
+  const std::vector<double> sizes = sizes_of(values);
   const double largest = sizes.empty() ? 0 : sizes.back();
   const bool is_integral = std::all_of(sizes.begin(), sizes.end(), [](double value) {
     return value == std::floor(value) && value < 1e15;
@@ -105,16 +129,8 @@ Scale::Scale(std::string_view unit, const std::vector<double>& values, double la
     groups_ = unit == "count";
     return;
   }
-  const Step shared = step_for(unit, std::max(largest, largest_beside));
-  const bool is_shared = largest >= kSharedScaleMin * shared.factor;
-  Step step = is_shared ? shared : step_for(unit, largest);
-  const std::vector<Step>& steps = steps_of(unit);
-  for (size_t i = steps.size(); i-- > 1;) {
-    if (steps[i].factor != step.factor) continue;
-    const bool vanishes = !sizes.empty() && sizes.front() < kShownMin * step.factor;
-    if (!vanishes || largest >= kShownMax * steps[i - 1].factor) break;
-    step = steps[i - 1];
-  }
+  const Step step = sides.empty() ? step_of(unit, sizes, largest_beside, kShownMin)
+                                  : step_of(unit, sizes_of(sides), largest_beside, kSideShownMin);
   factor_ = step.factor;
   label_ = step.label;
   groups_ = true;

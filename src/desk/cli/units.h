@@ -20,8 +20,11 @@ class Scale {
   // `unit` is one of analyze::units(); an unknown one counts as "number". Columns of one unit that
   // are compared with each other share the scale of `largest_beside`, the largest value of them
   // all, unless this column is far below it. A column whose smallest value would vanish in the unit
-  // of its largest takes a smaller one.
-  Scale(std::string_view unit, const std::vector<double>& values, double largest_beside = 0);
+  // of its largest takes a smaller one. `sides` are the values of all columns of the same quantity,
+  // such as the latency of A and of B: they have one unit, in which three decimals show the
+  // smallest.
+  Scale(std::string_view unit, const std::vector<double>& values, double largest_beside = 0,
+        const std::vector<double>& sides = {});
 
   const std::string& label() const { return label_; }  // "ms"; may be empty
   std::string text(double value) const;

@@ -97,18 +97,6 @@ std::string in_words(const std::vector<Facts>& all, const std::string& key) {
   return text;
 }
 
-// Returns the profile's own warnings: the first, and how many more there are.
-std::string own_warning(const Facts& facts) {
-  std::string first;
-  size_t others = 0;
-  for (const auto& [key, value] : facts) {
-    if (key.rfind("warning.", 0) != 0) continue;
-    others += first.empty() ? 0 : 1;
-    if (first.empty()) first = value;
-  }
-  return others == 0 ? first : first + " (and " + std::to_string(others) + " more, in the facts)";
-}
-
 bool differs(const std::vector<Facts>& all, const std::string& key) {
   return std::any_of(all.begin(), all.end(),
                      [&](const Facts& one) { return value_of(one, key) != value_of(all[0], key); });
@@ -154,8 +142,10 @@ Result<std::vector<std::string>> warnings_of(Databases evaluations) {
                        ": the inferences do not do the same work");
   }
   for (size_t e = 0; e < all.size(); ++e) {
-    const std::string one = own_warning(all[e]);
-    if (!one.empty()) warnings.push_back(letter_of(e) + " was measured with a warning: " + one);
+    for (const auto& [key, value] : all[e]) {
+      if (key.rfind("warning.", 0) != 0) continue;
+      warnings.push_back(letter_of(e) + " was measured with a warning: " + value);
+    }
   }
   return warnings;
 }

@@ -377,9 +377,11 @@ CREATE OR REPLACE TEMP MACRO arithmetic_of(type, input_types, output_types) AS C
   WHEN input_types[1] = 'bfloat16' THEN 'bf16' ELSE 'fp32' END;
 
 -- Returns whether the inputs are those of a convolution each of whose filters reads one channel: it multiplies no
--- matrices that would fit tensor cores. The weights are [out, in / groups, ...], after data of [batch, in, ...].
-CREATE OR REPLACE TEMP MACRO is_depthwise(inputs) AS
-  coalesce(len(inputs[2]) >= 3 AND inputs[2][2] = 1 AND inputs[1][2] > 1, false);
+-- matrices that would fit tensor cores. The weights are [out, in / groups, ...], after data of [batch, in, ...]; XLA's,
+-- for cuDNN, are [out, ..., in / groups], after data of [batch, ..., in].
+CREATE OR REPLACE TEMP MACRO is_depthwise(type, inputs) AS coalesce(len(inputs[2]) >= 3
+  AND CASE WHEN starts_with(type, '__cudnn$') THEN inputs[2][-1] = 1 AND inputs[1][-1] > 1
+    ELSE inputs[2][2] = 1 AND inputs[1][2] > 1 END, false);
 
 -- layers() with the flops and bytes of each layer in one inference.
 --

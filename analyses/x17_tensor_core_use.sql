@@ -30,7 +30,7 @@ WITH own AS (
   FROM every_kernel_fact WHERE counted IS NULL
   GROUP BY batch, layer),
 placed AS (
-  SELECT own.*, l.ordinal, l.type, is_depthwise(l.inputs) AS is_depthwise, multiplies,
+  SELECT own.*, l.ordinal, l.type, is_depthwise(l.type, l.inputs) AS is_depthwise, multiplies,
     pct(latency_ns, sum(own.latency_ns) OVER ()) AS latency_pct
   FROM own LEFT JOIN (
     SELECT name, ordinal, type, inputs,

@@ -14,7 +14,7 @@ WITH missed AS (
   FROM finding_layer l
     JOIN finding_ceiling t ON t.pipe = CASE precision WHEN 'fp32' THEN 'tf32_tensor' ELSE precision || '_tensor' END
   WHERE is_gpu AND ns > 0 AND l.pipe NOT LIKE '%tensor' AND precision <> 'fp64' AND is_matrix
-    AND NOT is_depthwise(inputs)
+    AND NOT is_depthwise(type, inputs)
     AND coalesce(counted_flops, flops) > 0)
 SELECT concat(layers, CASE layers WHEN 1 THEN ' layer multiplies' ELSE ' layers multiply' END,
     ' matrices without the tensor cores, for ', whole_share(ns), '.') AS finding, 'kernel' AS level,

@@ -7,7 +7,9 @@ WITH around AS (
   WHERE is_watched() AND cause = 'host code' AND kind IS DISTINCT FROM 'optimizer'
     AND (layer IS NOT NULL OR place IN (SELECT place FROM finding_time WHERE cause IN ('launch', 'framework')))),
 launching AS (
-  SELECT * REPLACE (CASE WHEN around_ns < ns THEN around_ns ELSE 0 END AS around_ns)
+  SELECT * REPLACE (CASE WHEN around_ns < ns THEN around_ns ELSE 0 END AS around_ns),
+    CASE WHEN culprit IN (SELECT name FROM span WHERE level = 2) THEN 'the framework, outside of all layers'
+      ELSE culprit END AS culprit_text
   FROM blamed(['launch', 'framework'], NULL), around),
 -- Whether graphs launch nearly all of the work, as XLA makes them on its own.
 launcher AS (
@@ -16,7 +18,7 @@ launcher AS (
   WHERE k.run_id = chosen_run(6, (SELECT batch FROM finding_batch)) AND k.level = 6 AND is_kernel(k.type)
     AND k.iteration >= 0)
 SELECT concat('The device is idle for ', step_share(ns), ' while the host launches its next operation',
-    mostly_text(culprit_ns, ns, culprit, layer, place),
+    mostly_text(culprit_ns, ns, culprit_text, layer, place),
     CASE WHEN around_ns >= 0.01 * ns THEN concat('; Python between these operators takes ',
       time_text(around_ns)) ELSE '' END, '.') AS finding,
   'kernel' AS level, ns + around_ns AS gain_ns,

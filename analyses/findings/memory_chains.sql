@@ -3,14 +3,14 @@
 -- @needs layer
 -- Chains are short if other operations stand between most elementwise operations. One pass over memory then remains
 -- for each chain, which is half of the time.
-WITH elementwise AS (
-  SELECT count(*) AS layers, sum(ns) AS ns,
-    -- The most frequent type; of several, the first by name (mode() takes any).
-    list_sort(list_transform(map_entries(histogram(type)), lambda one: {'less': -one.value, 'type': one.key}))[1].type
-      AS most
+WITH one AS (
+  SELECT type, count(*) AS layers, sum(ns) AS ns
   FROM finding_layer JOIN operator_cost USING (operator)
   WHERE ns > 0 AND (rule = 'output' OR regexp_matches(lower(operator), '^(relu6?|clip|hardtanh|clamp)_?$'))
-    AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum'))
+    AND NOT regexp_matches(lower(operator), 'softmax|layer_?norm|instance|group|skip|rms|simplified|rotary|cumsum')
+  GROUP BY type),
+elementwise AS (
+  SELECT CAST(sum(layers) AS BIGINT) AS layers, sum(ns) AS ns, first(type ORDER BY ns DESC, type) AS most FROM one)
 SELECT concat(layers, CASE layers WHEN 1 THEN ' elementwise layer' ELSE ' elementwise layers' END, ' (mostly ', most,
     ') take', CASE layers WHEN 1 THEN 's ' ELSE ' ' END, whole_share(ns), ' to read and write memory.') AS finding,
   'layer' AS level, share_in_step(ns) AS gain_ns,

@@ -147,6 +147,20 @@ TEST(Prelude, AdviceForALevelWithoutNumbersFitsHowItWasRecorded) {
 
 // Compiled code below Python belongs to the Python line that called it. Without Python, the
 // innermost named function counts.
+// XLA's filters have their channels last, after data whose channels are last.
+TEST(Prelude, DepthwiseConvolutionsAreKnownInBothLayouts) {
+  Database database = with_prelude();
+  const Table table =
+      query(database,
+            "SELECT is_depthwise('Conv', [[8, 96, 56, 56], [96, 1, 3, 3]]), "
+            "is_depthwise('Conv', [[8, 96, 56, 56], [24, 96, 1, 1]]), "
+            "is_depthwise('__cudnn$convForward', [[8, 56, 56, 96], [96, 3, 3, 1]]), "
+            "is_depthwise('__cudnn$convForward', [[8, 56, 56, 96], [24, 1, 1, 96]]), "
+            "is_depthwise('__cudnn$convForward', [[8, 224, 224, 3], [32, 3, 3, 3]])");
+  const std::vector<store::Value> expected = {true, false, true, false, false};
+  EXPECT_EQ(table.rows[0], expected);
+}
+
 TEST(Prelude, StacksTellWhoseCodeAThreadIsIn) {
   Database database = with_prelude();
   ASSERT_TRUE(database

@@ -50,6 +50,15 @@ unknown_part AS (
     2 * coalesce(sum(part_ns) FILTER (is_unknown), 0) <= sum(part_ns) AS is_mostly_known
   FROM divided JOIN (SELECT name, bool_or(unknown IS NOT NULL) AS is_unknown FROM layer GROUP BY name) l
     ON l.name = divided.layer),
+-- What the kernels did in layers that the run of the layers lacks, such as those that XLA puts into a CUDA graph.
+missing AS (
+  SELECT CASE WHEN layers > 0 THEN concat(layers, CASE layers WHEN 1 THEN ' layer has' ELSE ' layers have' END,
+        ' kernels, and no record of the layer itself')
+      WHEN unplaced > 0.1 THEN concat('kernels in no layer take ', share_text(unplaced), ' of the inference')
+    END AS missing_part
+  FROM (
+    SELECT count(DISTINCT nullif(layer, 'no layer')) AS layers, sum(share) AS unplaced FROM divided
+    WHERE kernel IS NOT NULL AND NOT coalesce(list_contains((SELECT list(name) FROM layer), layer), false))),
 by_type AS (
   SELECT row_number() OVER (ORDER BY sum(part_ns) DESC, type) AS rank, type, sum(part_ns) AS part_ns,
     sum(share) AS share, count(DISTINCT divided.layer) AS with_kernels, any_value(l.layers) AS layers,
@@ -215,8 +224,10 @@ line AS (
       FROM model LEFT JOIN device USING (batch))
     LEFT JOIN ceiling ON true CROSS JOIN unknown_part WHERE flops IS NOT NULL AND is_mostly_known
   UNION ALL
-  SELECT 70, 'memory', 'weights', parameter_bytes, 'bytes', NULL,
-    'of all layers; one that several read counts for each' FROM whole
+  SELECT 70, 'memory', 'weights', CASE WHEN missing_part IS NULL THEN parameter_bytes END, 'bytes', NULL,
+    CASE WHEN missing_part IS NULL THEN 'of all layers; one that several read counts for each'
+      ELSE concat('not known: ', missing_part) END
+  FROM whole, missing
   WHERE parameter_bytes > 0
   UNION ALL
   SELECT 71, 'memory', 'layer outputs', output_bytes, 'bytes', NULL, 'summed' FROM whole

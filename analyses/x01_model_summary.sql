@@ -50,7 +50,7 @@ unknown_part AS (
     2 * coalesce(sum(part_ns) FILTER (is_unknown), 0) <= sum(part_ns) AS is_mostly_known
   FROM divided JOIN (SELECT name, bool_or(unknown IS NOT NULL) AS is_unknown FROM layer GROUP BY name) l
     ON l.name = divided.layer),
--- What the kernels did in layers that the run of the layers lacks, such as those that XLA puts into a CUDA graph.
+-- Kernels may belong to layers that the run of the layers lacks: XLA puts such layers into a CUDA graph.
 missing AS (
   SELECT CASE WHEN layers > 0 THEN concat(layers, CASE layers WHEN 1 THEN ' layer has' ELSE ' layers have' END,
         ' kernels, and no record of the layer itself')

@@ -104,26 +104,33 @@ bool Session::load(const std::string& path) {
   return true;
 }
 
-void Session::keep(const std::string& path) {
+bool Session::keep(const std::string& path) {
   const PJRT_Api* api = plugin_->api;
   Sized<PJRT_LoadedExecutable_GetExecutable_Args> get;
   get->loaded_executable = executable_;
-  if (take(*plugin_, api->PJRT_LoadedExecutable_GetExecutable(get.get()))) return;
+  if (take(*plugin_, api->PJRT_LoadedExecutable_GetExecutable(get.get()))) return false;
+  bool is_kept = false;
   Sized<PJRT_Executable_Serialize_Args> serialize;
   serialize->executable = get->executable;
   if (!take(*plugin_, api->PJRT_Executable_Serialize(serialize.get()))) {
-    (void)write_compiled(path, serialize->serialized_bytes, serialize->serialized_bytes_size);
+    is_kept = write_compiled(path, serialize->serialized_bytes, serialize->serialized_bytes_size);
     serialize->serialized_executable_deleter(serialize->serialized_executable);
   }
   Sized<PJRT_Executable_Destroy_Args> destroy;
   destroy->executable = get->executable;
   (void)take(*plugin_, api->PJRT_Executable_Destroy(destroy.get()));
+  return is_kept;
 }
 
-Problem Session::prepare(const std::string& code) {
+Problem Session::prepare(const xsp_host* host, const std::string& code) {
   std::string why;
   const std::string folder = compiled_folder("pjrt", &why);
-  if (plugin_->kind != "cuda" || !why.empty()) return compile(code);
+  if (plugin_->kind != "cuda") return compile(code);
+  constexpr const char* kNotKept = "each process compiles the model, and may choose other kernels";
+  if (!why.empty()) {
+    note(host, "XLA's programs are not kept: " + why + ": " + kNotKept);
+    return compile(code);
+  }
   const std::string what = what_compiles();
   const uint64_t hash = hash_of(what.data(), what.size(), hash_of(code.data(), code.size(), 0));
   const std::string path = folder + hex_of(hash) + ".executable";
@@ -132,7 +139,7 @@ Problem Session::prepare(const std::string& code) {
   if (load(path)) return {};
   const Problem problem = compile(code);
   if (!problem) {
-    keep(path);
+    if (!keep(path)) note(host, path + ": cannot be written: " + kNotKept);
     remove_unused(folder);
   }
   return problem;
@@ -219,7 +226,7 @@ xsp_status Session::open(const xsp_host* host, const Plugin& plugin,
                 "device " + std::string(options.device) + ": " + problem.text +
                     ": see whether the plugin suits the machine, or use --device cpu");
   }
-  Problem problem = prepare(code);
+  Problem problem = prepare(host, code);
   if (!problem) problem = describe();
   if (!problem) {
     arguments_.assign(inputs_.size(), nullptr);

@@ -38,10 +38,11 @@ class Session {
   Problem make_client(const xsp_open_options& options);
   // Compiles the model, or loads what another process compiled: XLA for CUDA takes the kernels that
   // were the fastest when it tried them, so two compilations give two programs.
-  Problem prepare(const std::string& code);
+  // Says through the host if it cannot keep the program.
+  Problem prepare(const xsp_host* host, const std::string& code);
   Problem compile(const std::string& code);
   bool load(const std::string& path);
-  void keep(const std::string& path);
+  bool keep(const std::string& path);
   std::string what_compiles() const;
   Problem describe();
   Problem describe_outputs(PJRT_Executable* executable);

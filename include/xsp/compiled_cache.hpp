@@ -1,4 +1,5 @@
-// What a framework's compiler made of a model, kept between processes in ~/.cache/xsp/KIND.
+// Adapters keep here what a framework's compiler makes of a model: files in ~/.cache/xsp/KIND,
+// which other processes read.
 //
 // A compiler that tries kernels and takes the fastest gives two programs for two builds of a model.
 // All processes of an experiment must run the same one: the first builds it, the others load it.
@@ -106,8 +107,8 @@ inline std::string hex_of(uint64_t number) {
 }
 
 // Holds the right to do what the file `path` stands for, which only one process has; waits for it.
-// A program is built once so; and on a GPU one at a time, because a second build would disturb the
-// timing of kernels.
+// So one process builds a program; and one build runs on a GPU, because a second one would disturb
+// the timing of kernels.
 class BuildLock {
  public:
   explicit BuildLock(const std::string& path)

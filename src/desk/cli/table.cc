@@ -98,7 +98,7 @@ void fill_by_row(const Sheet& sheet, const Page& page, size_t index, size_t unit
   }
 }
 
-// What the unit of a column also depends on.
+// Holds the values of other columns on which the unit of a column depends.
 struct Beside {
   double largest = 0;
   std::vector<double> sides;  // see Scale

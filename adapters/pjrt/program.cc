@@ -49,6 +49,18 @@ std::string source_of(Bytes metadata) {
   return name;
 }
 
+// A call of cuDNN or cuBLAS gives its result and, last, the memory in which it worked. Nothing
+// reads that memory afterwards, so it is no output of the layer.
+void remove_workspace(Instruction* call) {
+  const bool is_library =
+      call->opcode.rfind("__cudnn$", 0) == 0 || call->opcode.rfind("__cublas$", 0) == 0;
+  if (!is_library || call->outputs.size() < 2) return;
+  const Value& last = call->outputs.back();
+  if (dtype_bytes(dtype_of(last.type)) == 1 && last.dimensions.size() == 1) {
+    call->outputs.pop_back();
+  }
+}
+
 Raw read_instruction(Bytes proto) {
   Raw raw;
   std::string target;
@@ -89,7 +101,10 @@ Raw read_instruction(Bytes proto) {
   }
   raw.instruction.is_constant = raw.instruction.opcode == "constant";
   if (raw.instruction.opcode == "parameter" && raw.parameter < 0) raw.parameter = 0;
-  if (raw.instruction.opcode == "custom-call" && !target.empty()) raw.instruction.opcode = target;
+  if (raw.instruction.opcode == "custom-call" && !target.empty()) {
+    raw.instruction.opcode = target;
+    remove_workspace(&raw.instruction);
+  }
   return raw;
 }
 

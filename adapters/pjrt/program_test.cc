@@ -70,6 +70,27 @@ TEST(PjrtProgram, FusionsNameAllThatTheyAreMadeOf) {
   }
 }
 
+TEST(PjrtProgram, TheWorkspaceOfALibraryIsNoOutput) {
+  constexpr int kTuple = 13, kFloat = 11, kUnsignedByte = 6;
+  const auto outputs_of = [](const std::string& target, const std::string& second) {
+    std::string tuple, call = message({{1, "call.1"}, {2, "custom-call"}, {28, target}});
+    put_integer(&tuple, 2, kTuple);
+    put_bytes(&tuple, 4, shape(kFloat, {2, 3}));
+    put_bytes(&tuple, 4, second);
+    put_bytes(&call, 3, tuple);
+    put_integer(&call, 35, 7);
+    std::string module = message({{1, "tiny"}, {3, computation(1, {call})}});
+    put_integer(&module, 6, 1);
+    return read_program(bytes_of(module)).instructions.at(7).outputs;
+  };
+  const std::string workspace = shape(kUnsignedByte, {38'000'000});
+  ASSERT_EQ(outputs_of("__cudnn$convForward", workspace).size(), 1u);
+  EXPECT_EQ(outputs_of("__cudnn$convForward", workspace)[0].bytes(), 24);
+  EXPECT_EQ(outputs_of("__cublas$gemm", workspace).size(), 1u);
+  EXPECT_EQ(outputs_of("__cudnn$convBackward", shape(kFloat, {9})).size(), 2u);
+  EXPECT_EQ(outputs_of("a_function_of_the_user", workspace).size(), 2u);
+}
+
 TEST(PjrtProfiler, EventsOfStreamsAreReadWithTheirInstruction) {
   std::string op_name, event, line, plane;
   put_integer(&op_name, 1, 7);

@@ -50,6 +50,12 @@ Problem Session::make_client(const xsp_open_options& options) {
   return {};
 }
 
+void Session::prevent_graphs() {
+  if (!flags_.empty() && flags_[0] != '-') return;  // the name of a file with flags
+  setenv("XLA_FLAGS", (flags_ + " --xla_gpu_enable_command_buffer=").c_str(), 1);
+  has_graphs_ = false;
+}
+
 Problem Session::compile(const std::string& code) {
   static constexpr char kFormat[] = "mlir";
   std::string text = code;
@@ -88,8 +94,7 @@ std::string Session::what_compiles() const {
       text += "," + std::string(device->device_kind, device->device_kind_size);
     }
   }
-  const char* flags = std::getenv("XLA_FLAGS");
-  return text + "," + (flags == nullptr ? "" : flags);
+  return text + "," + flags_;
 }
 
 bool Session::load(const std::string& path) {
@@ -138,7 +143,8 @@ Problem Session::prepare(const xsp_host* host, const std::string& code) {
   const BuildLock lock(path + ".lock");
   if (load(path)) return {};
   const Problem problem = compile(code);
-  if (!problem) {
+  // The other processes of the experiment need a program with graphs.
+  if (!problem && has_graphs_) {
     if (!keep(path)) note(host, path + ": cannot be written: " + kNotKept);
     remove_unused(folder);
   }
@@ -221,6 +227,9 @@ Problem Session::describe() {
 xsp_status Session::open(const xsp_host* host, const Plugin& plugin,
                          const xsp_open_options& options, const std::string& code) {
   plugin_ = &plugin;
+  const char* flags = std::getenv("XLA_FLAGS");
+  flags_ = flags == nullptr ? "" : flags;
+  if (options.counts_spans != 0 && plugin.kind == "cuda") prevent_graphs();
   if (const Problem problem = make_client(options)) {
     return fail(host, XSP_NOT_AVAILABLE,
                 "device " + std::string(options.device) + ": " + problem.text +

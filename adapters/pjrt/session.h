@@ -36,6 +36,9 @@ class Session {
 
  private:
   Problem make_client(const xsp_open_options& options);
+  // Lets XLA launch each kernel by itself, also in a program that was compiled without this. Must
+  // be called before XLA makes a client, because it reads its flags once.
+  void prevent_graphs();
   // Compiles the model, or loads what another process compiled: XLA for CUDA takes the kernels that
   // were the fastest when it tried them, so two compilations give two programs.
   // Says through the host if it cannot keep the program.
@@ -49,6 +52,8 @@ class Session {
   void release(PJRT_Buffer** buffer);
 
   const Plugin* plugin_ = nullptr;
+  std::string flags_;  // the user's flags of XLA
+  bool has_graphs_ = true;
   PJRT_Client* client_ = nullptr;
   PJRT_Device* device_ = nullptr;
   PJRT_LoadedExecutable* executable_ = nullptr;

@@ -246,26 +246,77 @@ TEST(Executions, EmptyCallsDoNotWaitForEver) {
   EXPECT_EQ(settled.size(), Executions::kWaitingMax + 5);
 }
 
+constexpr uint64_t node_of(uint64_t graph, uint64_t number) { return graph << 32 | number; }
+
+// Plays what CUPTI tells of a copy of nodes 0 to `count` of a graph.
+void play_copy(GraphNotes* notes, uint64_t graph, uint64_t copy, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    notes->create(node_of(copy, i), {0, 0}, 1);
+    notes->copy(node_of(graph, i), node_of(copy, i), 1);
+  }
+}
+
 TEST(Graphs, CopiesOfANodeInheritItsNote) {
   GraphNotes notes;
-  notes.note(1, {7, 3});
-  notes.note(2, {0, 0});  // no layer was open
-  notes.copy(1, 10);
-  notes.copy(2, 20);
-  notes.copy(10, 11);
-  notes.destroy(1);
-  notes.destroy(10);
-  for (const uint64_t node : {1, 10, 11}) {
-    EXPECT_EQ(notes.find(node).site_id, 7u);
-    EXPECT_EQ(notes.find(node).instance, 3u);
+  notes.create(node_of(1, 0), {7, 3}, 1);
+  notes.create(node_of(1, 1), {0, 0}, 1);  // no layer was open
+  play_copy(&notes, 1, 2, 2);
+  play_copy(&notes, 2, 3, 2);
+  notes.destroy(node_of(1, 0));
+  notes.destroy(node_of(2, 0));
+  for (const uint64_t graph : {1, 2, 3}) {
+    EXPECT_EQ(notes.find(node_of(graph, 0)).site_id, 7u);
+    EXPECT_EQ(notes.find(node_of(graph, 0)).instance, 3u);
   }
-  EXPECT_EQ(notes.find(20).site_id, 0u);
+  EXPECT_EQ(notes.find(node_of(3, 1)).site_id, 0u);
+}
+
+// Recorded on an H200 with CUDA 13.0: XLA's program, whose layers 8 and 16 are matrix products. It
+// captures each product in a graph of its own, and adds it to the program's graph as one node.
+TEST(Graphs, NodesInTheNodesOfAGraphKnowTheirLayer) {
+  GraphNotes notes;
+  const auto add_product = [&](uint64_t captured, uint64_t copy, uint64_t node, uint32_t layer) {
+    notes.create(node_of(captured, 0), {layer, 1}, 1);
+    notes.create(node_of(captured, 1), {layer, 1}, 1);
+    play_copy(&notes, captured, copy, 2);
+    notes.create(node_of(1, node), {layer, 1}, 1);
+  };
+  notes.create(node_of(1, 0), {5, 1}, 1);
+  add_product(2, 3, 1, 8);
+  notes.create(node_of(1, 2), {9, 1}, 1);
+  add_product(4, 5, 3, 16);
+  play_copy(&notes, 1, 98, 4);
+  notes.create(node_of(147, 1), {0, 0}, 1);  // where CUDA puts the nodes that it replaces
+  notes.create(node_of(147, 3), {0, 0}, 1);
+  notes.destroy(node_of(98, 1));
+  notes.destroy(node_of(98, 3));
+  std::vector<uint32_t> layers;
+  for (const uint64_t node : {0, 4, 5, 2, 6, 7, 8}) {
+    layers.push_back(notes.find(node_of(98, node)).site_id);
+  }
+  EXPECT_EQ(layers, (std::vector<uint32_t>{5, 8, 8, 9, 16, 16, 0}));
+}
+
+TEST(Graphs, NodesInNodesOfNodesHaveNoLayer) {
+  GraphNotes notes;
+  notes.create(node_of(3, 0), {8, 1}, 1);
+  play_copy(&notes, 3, 4, 1);
+  notes.create(node_of(2, 0), {8, 1}, 1);  // contains the copy, and is contained in turn
+  play_copy(&notes, 2, 5, 1);
+  notes.create(node_of(1, 0), {8, 1}, 1);
+  notes.create(node_of(6, 0), {9, 1}, 1);
+  play_copy(&notes, 6, 7, 1);
+  notes.create(node_of(1, 1), {9, 1}, 1);
+  play_copy(&notes, 1, 98, 2);
+  notes.destroy(node_of(98, 0));
+  notes.destroy(node_of(98, 1));
+  for (const uint64_t node : {2, 3, 4}) EXPECT_EQ(notes.find(node_of(98, node)).site_id, 0u);
 }
 
 TEST(Graphs, DestroyedNodesAreForgottenInTheEnd) {
   GraphNotes notes;
   for (uint64_t node = 1; node <= GraphNotes::kDestroyedMax + 10; ++node) {
-    notes.note(node, {7, 3});
+    notes.create(node, {7, 3}, 1);
     notes.destroy(node);
   }
   EXPECT_EQ(notes.find(1).site_id, 0u);

@@ -265,18 +265,19 @@ void Tracing::on_graph(CUpti_CallbackId id, const CUpti_GraphData& data) {
   uint64_t node = 0;
   uint64_t original = 0;
   if (!node_id(data.node, &node)) return;
+  const auto thread = static_cast<uint32_t>(gettid());
   switch (id) {
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED: {
-      notes_.note(node, xsp_open_layer());
+      notes_.create(node, xsp_open_layer(), thread);
       uint64_t now_ns = 0;
       const bool has_calls = (levels_ & XSP_LEVEL_BIT(XSP_LEVEL_API)) != 0;
       if (has_calls && library_.call().cuptiGetTimestamp(&now_ns) == CUPTI_SUCCESS) {
-        notes_.capture(static_cast<uint32_t>(gettid()), now_ns);
+        notes_.capture(thread, now_ns);
       }
       return;
     }
     case CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED:
-      if (node_id(data.originalNode, &original)) notes_.copy(original, node);
+      if (node_id(data.originalNode, &original)) notes_.copy(original, node, thread);
       return;
     case CUPTI_CBID_RESOURCE_GRAPHNODE_DESTROY_STARTING:
       return notes_.destroy(node);

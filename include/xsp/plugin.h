@@ -128,6 +128,10 @@ typedef struct xsp_open_options {
   /* The user's shapes of inputs, for a file that does not say what inputs it takes: a line for
    * each, "input NAME TYPE 1,3,224,224", and "batch" where the batch is. NULL: none was given. */
   const char* inputs;
+  uint32_t counts_spans; /* 1: a collector counts every kernel by itself in this run
+                            (XSP_COUNTS_SPANS), which a CUDA graph does not allow: launch each
+                            kernel by itself, if the framework can. The run's times are never
+                            quoted. */
 } xsp_open_options;
 
 typedef struct xsp_probe {

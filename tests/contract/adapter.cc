@@ -67,8 +67,17 @@ std::string device_of(const Adapter& adapter) {
 Model::Model(const Adapter& adapter, const std::string& path, uint32_t levels, uint32_t model_site)
     : adapter_(adapter) {
   const std::string device = device_of(adapter);
-  const xsp_open_options options{
-      sizeof options, path.c_str(), device.c_str(), levels, 0, nullptr, 0, model_site, 0, nullptr};
+  const xsp_open_options options{sizeof options,
+                                 path.c_str(),
+                                 device.c_str(),
+                                 levels,
+                                 0,
+                                 nullptr,
+                                 0,
+                                 model_site,
+                                 0,
+                                 nullptr,
+                                 0};
   status_ = adapter->open(adapter.host(), &options, &model_);
 }
 

@@ -154,8 +154,7 @@ print(module.describe("fusion.77"))
   const Finished finished = run({"run", "-o", "t.xsp", "--", kPython, "program.py"});
   EXPECT_EQ(finished.out,
             "['cublas-gemm.1', 'loop_add_fusion'] 4096 150\n"
-            "__cublas$gemm /a/model.py:12 jit(f)/dot_general [[4,16],[16,8]] [\"float32\", "
-            "\"int8\"] False\n"
+            "__cublas$gemm /a/model.py:12 jit(f)/dot_general [[4,16],[16,8]] [\"float32\"] False\n"
             "fusion [\"jit(f)/up/add\", \"jit(f)/up/tanh\"] broadcast add {'output_bytes': 128, "
             "'activation_bytes': 640} False\n"
             "None\n")

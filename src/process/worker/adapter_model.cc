@@ -70,6 +70,7 @@ bool AdapterModel::open() {
   open.model_site = facts_.site.id;
   open.inputs = shapes.empty() ? nullptr : shapes.c_str();
   open.repeats_layers = std::ranges::count(options_.counters, kLayerEnergy) > 0 ? 1 : 0;
+  open.counts_spans = facts_.counts_spans ? 1 : 0;
   return call([&] { return facts_.adapter->open(&host_, &open, &model_); });
 }
 

@@ -89,6 +89,7 @@ Status Collectors::start_one(const std::string& path, const WorkerOptions& optio
       options.device.c_str(), options.replay, options.reuse, 0};
   if (collector.start(host, &collect) != XSP_OK) return not_available(why);
   running_.push_back(collector);
+  counts_spans_ = counts_spans_ || (!wanted.empty() && collector.counting == XSP_COUNTS_SPANS);
   return Ok{};
 }
 

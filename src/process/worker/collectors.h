@@ -41,6 +41,8 @@ class Collectors {
   Status start(const WorkerOptions& options, const xsp_host* host, const std::string& why);
 
   bool empty() const { return running_.empty(); }
+  // Returns whether one counts counters of single spans (XSP_COUNTS_SPANS).
+  bool counts_spans() const { return counts_spans_; }
   // Returns the number of inferences that count everything once.
   uint64_t runs_needed() const;
   // Runs around each inference. With `is_warmup`, collectors that count single spans are left out.
@@ -66,6 +68,7 @@ class Collectors {
                    const std::string& why, std::vector<std::string>* missing, std::string* absent);
 
   std::vector<xsp_collector> running_;
+  bool counts_spans_ = false;
 };
 
 using Send = std::function<void(const std::vector<std::string>& fields)>;

@@ -126,6 +126,7 @@ class Worker {
 
   bool start_collectors() {
     const Status started = collectors_.start(options_, first_.host(), first_.why());
+    facts_.counts_spans = collectors_.counts_spans();
     return started.ok() || wrong(started.error());
   }
 

@@ -118,6 +118,14 @@ class _Parsed:
         if self.opcode == "custom-call":
             target = _TARGET.search(self.attributes)
             self.opcode = target.group(1) if target else self.opcode
+            self._remove_workspace()
+
+    def _remove_workspace(self):
+        """Keeps the results of a call of cuDNN or cuBLAS only: last comes the memory in which it worked."""
+        dtype, sizes = self.outputs[-1] if self.outputs else ("", [])
+        is_library = self.opcode.startswith(("__cudnn$", "__cublas$"))
+        if is_library and len(self.outputs) > 1 and dtype in ("s8", "u8") and len(sizes) == 1:
+            self.outputs.pop()
 
     def called(self):
         return _CALLED.findall(self.attributes)

@@ -25,10 +25,9 @@
 -- @column max_ns ns Time of the longest execution.
 WITH execution AS (
   SELECT s.site_id, quantile_cont(s.duration_ns, [0, 0.25, 0.5, 0.75, 1]) AS q
-  FROM span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+  FROM layer_span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
     AND i.process = coalesce(s.process, 0)
-  WHERE s.run_id = chosen_layer_run(CAST($batch AS INTEGER)) AND s.level = 3 AND NOT s.is_open
-    AND (s.device IS NOT NULL) = (SELECT on_device FROM layer_run WHERE run_id = s.run_id)
+  WHERE s.run_id = chosen_layer_run(CAST($batch AS INTEGER))
   GROUP BY s.site_id)
 SELECT batch, ordinal AS index, name, type, latency_ns, d.device_ns, d.span_ns, CAST(q[1] AS BIGINT) AS min_ns,
   q[2] AS quartile1_ns, q[3] AS median_ns, q[4] AS quartile3_ns, CAST(q[5] AS BIGINT) AS max_ns

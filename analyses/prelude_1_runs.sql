@@ -74,17 +74,18 @@ CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
 CREATE OR REPLACE TEMP MACRO inputs_of(batch) AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM evaluation WHERE key = 'not_measured.batch') THEN batch END;
 
--- The run that provides the layers of each batch size: the layer run. If a CUDA graph is replayed, no layer runs on the
--- host after the warm-up, so that run has none. Then the kernel run is used, which knows when each layer's kernels ran.
--- A layer's time is then that of the device, from the first kernel's start to the last one's end.
+-- The run that provides the layers of each batch size: the layer run. If a CUDA graph is replayed, no layer in it runs
+-- on the host after the warm-up, so that run lacks them. Then the kernel run is used, which knows when each layer's
+-- kernels ran. A layer's time is then that of the device, from the first kernel's start to the last one's end.
 CREATE OR REPLACE TEMP TABLE layer_run AS
   SELECT batch, run_id, recorded_level, on_device FROM (
-    SELECT s.batch, s.run_id, s.recorded_level, false AS on_device
+    SELECT s.batch, s.run_id, s.recorded_level, false AS on_device, 2 AS rank
     FROM source_run s JOIN run_level l USING (run_id) WHERE s.level = 3 AND l.level = 3 AND l.on_host
     UNION ALL
-    SELECT r.batch, r.run_id, r.level, true FROM measured_run r JOIN run_level l USING (run_id)
+    SELECT r.batch, r.run_id, r.level, true, CASE WHEN l.on_host THEN 1 ELSE 3 END  -- 1: some layers are in a graph
+    FROM measured_run r JOIN run_level l USING (run_id)
     WHERE r.level = 6 AND l.level = 3 AND l.on_device)
-  QUALIFY row_number() OVER (PARTITION BY batch ORDER BY on_device) = 1;
+  QUALIFY row_number() OVER (PARTITION BY batch ORDER BY rank) = 1;
 CREATE OR REPLACE TEMP MACRO chosen_layer_run(wanted_batch) AS
   (SELECT run_id FROM layer_run WHERE batch = chosen_batch(3, wanted_batch));
 

@@ -36,19 +36,35 @@ CREATE OR REPLACE TEMP MACRO is_kernel(type) AS
 
 -- ---- Layer level -------------------------------------------------------------------------------------
 
+-- The executions of layers in the layer runs. self_ns is without the layers nested in it. If a run's layers are timed
+-- on the device, those that the host launched have the time of their kernels, as those in a CUDA graph have.
+CREATE OR REPLACE TEMP VIEW layer_span AS
+  SELECT s.run_id, s.site_id, s.span_id, s.process, s.iteration, s.ordinal, s.name, s.type, s.depth, s.start_ns,
+    s.duration_ns, CASE WHEN r.on_device THEN s.duration_ns ELSE s.self_ns END AS self_ns
+  FROM span s JOIN layer_run r ON r.run_id = s.run_id AND r.on_device = (s.device IS NOT NULL)
+  WHERE s.level = 3 AND NOT s.is_open
+  UNION ALL
+  SELECT run_id, site_id, span_id, process, iteration, ordinal, name, type, depth, k.start_ns, k.duration_ns,
+    k.duration_ns
+  FROM (FROM span SEMI JOIN (FROM layer_run WHERE on_device) USING (run_id)
+        WHERE level = 3 AND device IS NULL AND NOT is_open)
+    JOIN (
+      SELECT run_id, layer_id AS span_id, min(start_ns) AS start_ns,
+        max(start_ns + duration_ns) - min(start_ns) AS duration_ns
+      FROM span SEMI JOIN (FROM layer_run WHERE on_device) USING (run_id)
+      WHERE level = 6 AND device IS NOT NULL GROUP BY ALL) k USING (run_id, span_id);
 -- The layers that the typical inferences of the layer runs executed.
 CREATE OR REPLACE TEMP TABLE executed_layer AS
   WITH site AS (
     SELECT s.run_id, s.site_id, count(*) AS executions, min(s.span_id) AS span_id, min(s.ordinal) AS ordinal,
       sum(s.duration_ns) AS total_ns, sum(s.self_ns) AS total_self_ns
-    FROM span s JOIN layer_run r ON r.run_id = s.run_id AND r.on_device = (s.device IS NOT NULL)
-      JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+    FROM layer_span s JOIN measured_inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
         AND i.process = coalesce(s.process, 0)
-    WHERE s.level = 3 AND NOT s.is_open AND i.is_typical
+    WHERE i.is_typical
     GROUP BY s.run_id, s.site_id)
   SELECT l.run_id, l.batch, site.site_id, first.parent_id, site.ordinal, first.depth, first.name, first.type,
     site.executions, site.executions / l.typical AS per_inference, total_ns / l.typical AS latency_ns,
-    CASE WHEN r.on_device THEN total_ns ELSE total_self_ns END / l.typical AS self_ns,
+    total_self_ns / l.typical AS self_ns,
     CASE WHEN r.on_device THEN 'device' ELSE 'host' END AS time_of
   FROM site JOIN layer_run r USING (run_id) JOIN run_latency l USING (run_id)
     JOIN (SELECT run_id, span_id, parent_id, depth, name, type FROM span SEMI JOIN layer_run USING (run_id)
@@ -75,10 +91,9 @@ CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
   executed AS (
     SELECT s.site_id, i.block, sum(s.duration_ns) FILTER (is_typical) AS typical_ns,
       sum(s.duration_ns) FILTER (is_near_low) AS near_low_ns, sum(s.duration_ns) FILTER (is_near_high) AS near_high_ns
-    FROM span s JOIN inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
+    FROM layer_span s JOIN inference i ON i.run_id = s.run_id AND i.iteration = s.iteration
       AND i.process = coalesce(s.process, 0)
-    WHERE s.run_id = (SELECT run_id FROM source) AND s.level = 3 AND NOT s.is_open AND i.is_typical
-      AND (s.device IS NOT NULL) = (SELECT on_device FROM source)
+    WHERE s.run_id = (SELECT run_id FROM source) AND i.is_typical
     GROUP BY ALL),
   site AS (
     SELECT site_id, sum(near_low_ns) / any_value(near_low) AS low_ns,

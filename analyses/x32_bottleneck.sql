@@ -9,12 +9,13 @@
 -- the things that the GPU waits for, as in gpu_idle. `launch` is launching, and is the cause of that name in
 -- time_of_step. `device` is the wait for the start of a launched kernel. `copy` is the copying of data, or its
 -- preparation. `host` is all other work of the host, which time_of_step divides. The time in which kernels run is
--- divided by the limit of the kernels, as in hierarchical_roofline: memory-bound (by the memory or the L2 cache),
--- compute-bound, or latency-bound, if no ceiling explains a tenth of the kernel's time; or communication (NCCL). Where
--- no counters were recorded, the roof of the layer by its shapes tells the limit. The causes `compute` and `other
--- kernels` of time_of_step go by the kind of the work alone: a product of matrices that waits for its data is compute
--- there, and memory-bound here. The time without kernels is the latency, or the step, minus the time of the kernels,
--- and has the proportions of the run that recorded them. On a CPU, the parts are the limits of the layers
+-- divided by the limit of the kernels, as in hierarchical_roofline: memory-bound, l2-bound, compute-bound, or
+-- latency-bound, if no ceiling explains a tenth of the kernel's time; or communication (NCCL). A kernel that
+-- layer_counted_roofline calls bound by compute may be l2-bound here, because a roofline knows arithmetic and memory
+-- alone. Where no counters were recorded, the roof of the layer by its shapes tells the limit. The causes `compute` and
+-- `other kernels` of time_of_step go by the kind of the work alone: a product of matrices that waits for its data is
+-- compute there, and memory-bound here. The time without kernels is the latency, or the step, minus the time of the
+-- kernels, and has the proportions of the run that recorded them. On a CPU, the parts are the limits of the layers
 -- (layer_roofline) and the runtime between them, in the run that recorded the layers. The limit of the kernels, or
 -- layers, alone is only a detail: if the GPU waits for the host, faster kernels gain nothing.
 -- @needs model
@@ -25,13 +26,14 @@
 -- @column share_pct pct Share of the bottleneck in the latency; empty: the measurement is in doubt.
 -- @column finding text The bottleneck as a sentence.
 -- @column work text The work of the inference: kernels, or layers on a CPU; empty: none was recorded.
--- @column work_bound text The limit of most of it: memory, compute, latency, communication, unknown; empty: in doubt.
+-- @column work_bound text Its main limit: memory, l2, compute, latency, communication, unknown; empty: in doubt.
 -- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
 -- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
 -- @column launch_pct pct Part of the latency: waiting until the next kernel is launched.
 -- @column device_pct pct Part of the latency: waiting until a launched kernel starts.
--- @column memory_bound_pct pct Part of the latency: work that the memory limits, or the L2 cache.
+-- @column memory_bound_pct pct Part of the latency: work that the memory limits.
+-- @column l2_bound_pct pct Part of the latency: kernels that the L2 cache limits.
 -- @column compute_bound_pct pct Part of the latency: work that arithmetic limits.
 -- @column latency_bound_pct pct Part of the latency: kernels of which no ceiling explains a tenth; they are too small.
 -- @column communication_pct pct Part of the latency: kernels that exchange data between devices.
@@ -77,8 +79,8 @@ host_whole AS (
   WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted)) AND EXISTS (FROM host_layer)),
 -- Shares of the latency: the subject of each, and whether it is work.
 part AS MATERIALIZED (
-  SELECT CASE WHEN bound IN ('memory', 'compute', 'latency') THEN concat(bound, '-bound')
-      WHEN bound = 'l2' THEN 'memory-bound' WHEN bound = 'communication' THEN bound ELSE 'unknown' END AS what,
+  SELECT CASE WHEN bound IN ('memory', 'l2', 'compute', 'latency') THEN concat(bound, '-bound')
+      WHEN bound = 'communication' THEN bound ELSE 'unknown' END AS what,
     true AS is_work,
     pct(sum(ns) / (SELECT sum(ns) FROM kernel) * (SELECT ns FROM busy), (SELECT latency_ns FROM model)) AS share_pct
   FROM kernel GROUP BY what
@@ -104,8 +106,8 @@ headline AS (
   ORDER BY sum(sum(share_pct)) OVER (
       PARTITION BY CASE WHEN what IN ('host', 'launch', 'device', 'copy') THEN 'idle' ELSE what END) DESC,
     sum(share_pct) DESC,
-    list_position(['host', 'launch', 'device', 'memory-bound', 'compute-bound', 'latency-bound', 'communication',
-      'copy', 'runtime', 'unknown'], what)
+    list_position(['host', 'launch', 'device', 'memory-bound', 'l2-bound', 'compute-bound', 'latency-bound',
+      'communication', 'copy', 'runtime', 'unknown'], what)
   LIMIT 1),
 total AS (
   SELECT coalesce(sum(share_pct) FILTER (is_work), 0) AS work_pct,
@@ -113,6 +115,7 @@ total AS (
     coalesce(sum(share_pct) FILTER (what = 'launch'), 0) AS launch_pct,
     coalesce(sum(share_pct) FILTER (what = 'device'), 0) AS device_pct,
     coalesce(sum(share_pct) FILTER (what = 'memory-bound'), 0) AS memory_bound_pct,
+    coalesce(sum(share_pct) FILTER (what = 'l2-bound'), 0) AS l2_bound_pct,
     coalesce(sum(share_pct) FILTER (what = 'compute-bound'), 0) AS compute_bound_pct,
     coalesce(sum(share_pct) FILTER (what = 'latency-bound'), 0) AS latency_bound_pct,
     coalesce(sum(share_pct) FILTER (what = 'communication'), 0) AS communication_pct,
@@ -130,8 +133,8 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
     WHEN 'host' THEN 'the GPU waits for the host'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
     WHEN 'device' THEN 'the GPU has not started the kernel that is launched'
-    WHEN 'memory-bound' THEN concat('the memory', CASE WHEN is_gpu THEN ' or the L2 cache' END, ' holds back the ',
-      worker, ' that run')
+    WHEN 'memory-bound' THEN concat('the memory holds back the ', worker, ' that run')
+    WHEN 'l2-bound' THEN concat('the L2 cache holds back the ', worker, ' that run')
     WHEN 'compute-bound' THEN concat('arithmetic holds back the ', worker, ' that run')
     WHEN 'latency-bound' THEN
       'kernels run that neither memory nor arithmetic holds back: they are too small, or wait'

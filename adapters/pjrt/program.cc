@@ -142,6 +142,15 @@ void add_sources(const Computations& all, int64_t id, std::unordered_set<int64_t
   }
 }
 
+// Returns whether an instruction reads constants alone, all of which the program has already.
+bool is_made_of_constants(const Program& program, const Instruction& instruction) {
+  return !instruction.operands.empty() &&
+         std::all_of(instruction.operands.begin(), instruction.operands.end(), [&](int64_t id) {
+           const auto operand = program.instructions.find(id);
+           return operand != program.instructions.end() && operand->second.is_constant;
+         });
+}
+
 void read_parameters(Bytes program_shape, Program* program) {
   for (Message message(program_shape); message.next();) {
     if (message.is(1)) read_shape(message.body(), &program->parameters);
@@ -202,6 +211,9 @@ Program read_program(Bytes hlo_module) {
         for (const int64_t called : raw.called) add_sources(by_id, called, &seen, &sources);
         if (!sources.empty()) instruction.sources = std::move(sources);
       }
+      // A view, or another layout, of weights. Operands come before what reads them.
+      instruction.is_constant =
+          instruction.is_constant || is_made_of_constants(program, instruction);
       program.by_name.emplace(instruction.name, raw.id);
       program.instructions.emplace(raw.id, std::move(instruction));
     }

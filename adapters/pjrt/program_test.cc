@@ -70,6 +70,22 @@ TEST(PjrtProgram, FusionsNameAllThatTheyAreMadeOf) {
   }
 }
 
+TEST(PjrtProgram, AViewOfWeightsIsConstantToo) {
+  std::string module = message({{1, "tiny"}});
+  put_bytes(
+      &module, 3,
+      computation(1, {instruction("x", "parameter", 10, "x"), instruction("w", "constant", 11, ""),
+                      instruction("bitcast.1", "bitcast", 12, "", {11}),
+                      instruction("transpose.1", "transpose", 13, "", {12}),
+                      instruction("gemm.1", "dot", 14, "", {10, 13})}));
+  put_integer(&module, 6, 1);
+  const Program program = read_program(bytes_of(module));
+  for (const auto& [id, is_constant] :
+       {std::pair{10, false}, {11, true}, {12, true}, {13, true}, {14, false}}) {
+    EXPECT_EQ(program.instructions.at(id).is_constant, is_constant) << id;
+  }
+}
+
 TEST(PjrtProgram, TheWorkspaceOfALibraryIsNoOutput) {
   constexpr int kTuple = 13, kFloat = 11, kUnsignedByte = 6;
   const auto outputs_of = [](const std::string& target, const std::string& second) {

@@ -10,6 +10,9 @@ namespace xsp::ceilings {
 namespace {
 
 constexpr unsigned kThreads = 512;
+// For arrays in the cache: an H200 reads 8.5 TB/s with this many threads in a block, and 7.5 TB/s
+// with twice as many. Others may be the other way round, so both are tried.
+constexpr unsigned kFewThreads = 256;
 constexpr unsigned kBlocks = 4;  // blocks per multiprocessor
 constexpr unsigned kAtOnce = 4;  // accesses that a thread starts before it waits
 constexpr size_t kAccessBytes = 16;
@@ -125,9 +128,9 @@ class Bench {
   size_t step_bytes() const { return size_t{blocks_} * kThreads * kAtOnce * kAccessBytes; }
 
   void run(const char* name, Driver::Pointer to, Driver::Pointer a, Driver::Pointer b, size_t bytes,
-           uint32_t rounds) const {
+           uint32_t rounds, unsigned threads = kThreads) const {
     void* parameters[] = {&to, &a, &b, &bytes, &rounds};
-    driver_.check(driver_.launch(module_.function(name), blocks_, 1, 1, kThreads, 1, 1, 0, nullptr,
+    driver_.check(driver_.launch(module_.function(name), blocks_, 1, 1, threads, 1, 1, 0, nullptr,
                                  parameters, nullptr),
                   name);
   }
@@ -146,14 +149,14 @@ class Bench {
 
   // Returns the best of several trials, in bytes per second.
   double rate(const char* name, const Buffer& to, const Buffer& a, const Buffer& b, size_t bytes,
-              size_t arrays, int rounds) const {
+              size_t arrays, int rounds, unsigned threads = kThreads) const {
     Stopwatch watch;
     double best = 0;
     const bool sums = std::strcmp(name, "read") == 0;
     const Driver::Pointer target = sums ? result_.address() : to.address();
     for (int i = 0; i <= kTrials; ++i) {
       watch.start();
-      run(name, target, a.address(), b.address(), bytes, static_cast<uint32_t>(rounds));
+      run(name, target, a.address(), b.address(), bytes, static_cast<uint32_t>(rounds), threads);
       const double seconds = watch.stop();
       const double moved = static_cast<double>(bytes * arrays) * rounds;
       if (i > 0 && seconds > 0) best = std::max(best, moved / seconds);  // the first trial warms up
@@ -212,7 +215,10 @@ void measure_memory(const Device& device, const Found& found) {
   found("memory_triad_bytes_per_s", triad);
   found("memory_bytes_per_s", std::max({read, copy, triad}));
   const size_t part = whole_steps(cache / kCachePart);
-  if (part > 0) found("l2_bytes_per_s", bench.rate("read", c, a, b, part, 1, kCacheRounds));
+  if (part == 0) return;
+  found("l2_bytes_per_s",
+        std::max(bench.rate("read", c, a, b, part, 1, kCacheRounds),
+                 bench.rate("read", c, a, b, part, 1, kCacheRounds, kFewThreads)));
 }
 
 }  // namespace xsp::ceilings

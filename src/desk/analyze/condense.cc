@@ -85,7 +85,11 @@ constexpr const char* kKept = R"(
   SELECT s.run_id, s.span_id FROM span s
     LEFT JOIN whole w ON w.run_id = s.run_id AND w.iteration = s.iteration
       AND w.process = coalesce(s.process, 0)
-    LEFT JOIN layer_run l ON l.run_id = s.run_id AND s.level = 3 AND s.iteration >= 0
+    -- The kernels tell the times of layers that the host launched, if others are in a graph.
+    LEFT JOIN (
+      SELECT run_id, r.on_device AND v.on_host AS is_mixed
+      FROM layer_run r JOIN run_level v USING (run_id) WHERE v.level = 3) l
+      ON l.run_id = s.run_id AND s.iteration >= 0 AND (s.level = 3 OR (s.level = 6 AND l.is_mixed))
     ANTI JOIN dropped d ON d.run_id = s.run_id AND d.iteration = s.iteration
       AND d.process = coalesce(s.process, 0)
   WHERE s.level <= 2 OR w.run_id IS NOT NULL OR l.run_id IS NOT NULL)";

@@ -364,9 +364,9 @@ TEST(RecordedRoof, BottleneckAddsUp) {
       const store::Table table = rows_of(*database, "bottleneck", batch);
       ASSERT_EQ(table.rows.size(), 1u);
       double sum = 0, most = 0;
-      for (const char* part :
-           {"host_pct", "launch_pct", "device_pct", "memory_bound_pct", "compute_bound_pct",
-            "latency_bound_pct", "communication_pct", "copy_pct", "runtime_pct", "unknown_pct"}) {
+      for (const char* part : {"host_pct", "launch_pct", "device_pct", "memory_bound_pct",
+                               "l2_bound_pct", "compute_bound_pct", "latency_bound_pct",
+                               "communication_pct", "copy_pct", "runtime_pct", "unknown_pct"}) {
         sum += number(cell(table, 0, part));
         if (std::string_view(part).ends_with("bound_pct")) {
           most = std::max(most, number(cell(table, 0, part)));

@@ -75,6 +75,9 @@ describe('the sentences of the overview', () => {
     expect(workBound(row)).toBe(
       'kernels run 20.3 % of the latency; the memory limits 55.0 % of that',
     );
+    expect(workBound({ ...row, work_bound: 'l2' })).toBe(
+      'kernels run 20.3 % of the latency; the L2 cache limits 55.0 % of that',
+    );
     expect(workBound({ ...row, work_bound: 'unknown' })).toBe(
       'kernels run 20.3 % of the latency; for 55.0 % of that it is not known what bounds them',
     );

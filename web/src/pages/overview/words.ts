@@ -4,7 +4,11 @@ import { number, text, type Row } from '../../data/records';
 import { format } from '../../data/units';
 
 const NO_INTERVAL = 'too few blocks for an interval';
-const LIMIT: Record<string, string> = { memory: 'the memory', compute: 'arithmetic' };
+const LIMIT: Record<string, string> = {
+  memory: 'the memory',
+  l2: 'the L2 cache',
+  compute: 'arithmetic',
+};
 export const share = (value: number | null): string =>
   value === null ? '–' : `${value.toFixed(1)} %`;
 

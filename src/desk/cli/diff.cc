@@ -47,10 +47,11 @@ constexpr const char* kHelp =
     "  1  something could not be measured, or the user interrupted\n"
     "  3  B takes more than PCT longer and its interval lies above A, or B failed at a batch size "
     "that A measured\n"
-    "  4  it cannot be judged: B was not tried at a batch size of A, there are fewer than 6 "
-    "blocks, or\n"
-    "     other programs disturbed one of two separate recordings, which then differ by less than\n"
-    "     a factor of two\n"
+    "  4  it cannot be judged: the inputs are not of one size, B was not tried at a batch size of "
+    "A,\n"
+    "     there are fewer than 6 blocks, or other programs disturbed one of two separate "
+    "recordings,\n"
+    "     which then differ by less than a factor of two\n"
     "\n"
     "With --outputs, xsp lets A and B answer the same inputs instead. It tells how far their "
     "outputs\n"
@@ -273,8 +274,7 @@ Result<std::optional<Gate>> compare_files(const DiffOptions& options,
 Result<int> status_of(const std::optional<Gate>& gate) {
   if (!gate || gate->state == Gate::State::kPassed) return 0;
   if (gate->state == Gate::State::kTripped) return kRegressed;
-  return not_available("--fail-on-regression: " + gate->text +
-                       ": profile for longer, or the batch sizes that both have");
+  return not_available("--fail-on-regression: " + gate->text);
 }
 
 Result<int> diff_files(const DiffOptions& options, const compare::CompareOptions& how) {

@@ -214,6 +214,7 @@ Result<Comparison> compare(std::string_view table, Databases evaluations,
   XSP_TRY(std::vector<std::string> warnings, warnings_of(evaluations));
   for (std::string& one : comparison.warnings) warnings.push_back(std::move(one));
   comparison.warnings = std::move(warnings);
+  XSP_TRY(comparison.other_inputs, other_inputs_of(evaluations));
   return comparison;
 }
 

@@ -69,6 +69,9 @@ struct Comparison {
   store::Table table;
   std::optional<int64_t> batch;       // the compared batch size; nothing: the table has all
   std::vector<std::string> warnings;  // what a reader must know before the numbers, one line each
+  // The inputs that differ in more than their types and their batch, in words: then the inferences
+  // do not do the same work. Empty: none do.
+  std::string other_inputs;
 };
 
 // Returns the names of the tables, in the order above.

@@ -37,6 +37,19 @@ TEST(Compare, AnEvaluationDoesNotDifferFromItself) {
   for (size_t row = 0; row < facts.size(); ++row) EXPECT_NE(text(facts.at(row, "differs")), "true");
 }
 
+TEST(Compare, InputsOfAnotherSizeAreOtherWork) {
+  Database a = make({});
+  const auto other_inputs = [&a](const std::string& input) {
+    Database b = make({});
+    must(b, "UPDATE evaluation SET value = '" + input + "' WHERE key = 'input.x'");
+    return Compared("model", {&a, &b}).all().other_inputs;
+  };
+  EXPECT_EQ(other_inputs("float32[1,8]"), "");
+  EXPECT_EQ(other_inputs("float16[4,8]"), "");  // half as wide, exported at another batch size
+  EXPECT_EQ(other_inputs("float32[1,16]"), "A has float32[1,8], B float32[1,16]");
+  EXPECT_EQ(other_inputs("float32[1,8,8]"), "A has float32[1,8], B float32[1,8,8]");
+}
+
 TEST(Compare, TheCausesAddUpToTheDifference) {
   Database a = make({});
   Made made;

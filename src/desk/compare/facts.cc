@@ -6,6 +6,7 @@
 #include <set>
 
 #include "desk/compare/tables.h"
+#include "shared/base/words.h"
 
 namespace xsp::compare {
 namespace {
@@ -126,6 +127,22 @@ std::string inputs_of(const Facts& facts) {
     text += (text.empty() ? "" : " ") + value;
   }
   return text;
+}
+
+Result<std::string> other_inputs_of(Databases evaluations) {
+  XSP_TRY(const std::vector<Facts> all, all_facts(evaluations));
+  std::vector<Facts> inputs, sizes;
+  for (const Facts& facts : all) {
+    inputs.push_back({{"inputs", inputs_of(facts)}});
+    // "float32[1,3,224,224]" is of the size "3,224,224".
+    std::string size;
+    for (const std::string& input : split(inputs.back()["inputs"], ' ')) {
+      const size_t batch_end = input.find(',');
+      size += batch_end == std::string::npos ? "]" : input.substr(batch_end);
+    }
+    sizes.push_back({{"sizes", size}});
+  }
+  return differs(sizes, "sizes") ? in_words(inputs, "inputs") : "";
 }
 
 Result<std::vector<std::string>> warnings_of(Databases evaluations) {

@@ -10,6 +10,8 @@
 namespace xsp::compare {
 namespace {
 
+constexpr const char* kRemedy = ": profile for longer, or the batch sizes that both have";
+
 std::string number_text(const char* format, double value) {
   char text[48];
   std::snprintf(text, sizeof text, format, value);
@@ -27,6 +29,10 @@ store::Value cell_of(const Comparison& comparison, size_t row, std::string_view 
 }  // namespace
 
 Gate judge(const Comparison& model, double limit_pct) {
+  if (!model.other_inputs.empty()) {
+    return {Gate::State::kUnjudged,
+            "the inputs differ: " + model.other_inputs + ": profile both with the same"};
+  }
   std::vector<std::string> tripped, unjudged;
   size_t judged = 0;
   for (size_t row = 0; row < model.table.rows.size(); ++row) {
@@ -61,11 +67,11 @@ Gate judge(const Comparison& model, double limit_pct) {
   if (!unjudged.empty()) {
     return {Gate::State::kUnjudged,
             "no regression by more than " + limit +
-                " was seen, and it cannot be ruled out: " + joined(unjudged, "; ")};
+                " was seen, and it cannot be ruled out: " + joined(unjudged, "; ") + kRemedy};
   }
   if (judged == 0) {
     return {Gate::State::kUnjudged,
-            "no batch size was measured in both: there is nothing to judge"};
+            std::string("no batch size was measured in both: there is nothing to judge") + kRemedy};
   }
   return {Gate::State::kPassed, "no certain regression by more than " + limit};
 }

@@ -46,6 +46,15 @@ const Row kFew = {8,  "measured", "measured",
 const Row kUntried = {16, "measured", "not tried", {}, {}, "not measured: not tried"};
 const Row kNew = {32, "not tried", "measured", {}, {}, "no reference: A: not measured: not tried"};
 
+TEST(Gate, OtherInputsCannotBeJudged) {
+  Comparison comparison = comparison_of({kSlow});
+  comparison.other_inputs = "A has int64[1,128], B int64[1,256]";
+  const Gate gate = judge(comparison, 5);
+  EXPECT_EQ(gate.state, State::kUnjudged);
+  EXPECT_EQ(gate.text,
+            "the inputs differ: A has int64[1,128], B int64[1,256]: profile both with the same");
+}
+
 TEST(Gate, TheRatioIsBeyondTheLimitAndItsIntervalAboveOne) {
   EXPECT_EQ(judged({kFine}).state, State::kPassed);
   EXPECT_EQ(judged({kFine}).text, "no certain regression by more than 5 %");

@@ -99,6 +99,9 @@ Result<Comparison> compare_facts(Databases evaluations);
 // warnings.
 Result<std::vector<std::string>> warnings_of(Databases evaluations);
 
+// Returns Comparison.other_inputs.
+Result<std::string> other_inputs_of(Databases evaluations);
+
 }  // namespace xsp::compare
 
 #endif  // XSP_DESK_COMPARE_TABLES_H_

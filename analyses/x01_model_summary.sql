@@ -36,7 +36,9 @@ layer AS MATERIALIZED (
     LEFT JOIN layer_counters((SELECT batch FROM wanted)) n USING (site_id)),
 whole AS MATERIALIZED (
   SELECT count(*) AS layers, sum(per_inference) AS executions, sum(self_ns) AS self_ns, sum(flops) AS flops,
-    sum(bytes) AS bytes, sum(output_bytes) AS output_bytes, sum(parameter_bytes) AS parameter_bytes,
+    sum(bytes) AS bytes, sum(coalesce(allocated_bytes, output_bytes)) AS memory_bytes,
+    sum(parameter_bytes) AS parameter_bytes, count(allocated_bytes) AS with_allocated,
+    count(output_bytes) FILTER (allocated_bytes IS NULL) AS with_outputs,
     count(*) FILTER (unknown IS NOT NULL) AS unknown
   FROM layer HAVING count(*) > 0),
 -- The latency in the run that provides the layers: all layers together, plus the time between layers.
@@ -230,8 +232,10 @@ line AS (
   FROM whole, missing
   WHERE parameter_bytes > 0
   UNION ALL
-  SELECT 71, 'memory', 'layer outputs', output_bytes, 'bytes', NULL, 'summed' FROM whole
-  WHERE output_bytes > 0
+  SELECT 71, 'memory', 'layers', memory_bytes, 'bytes', NULL,
+    concat(CASE WHEN with_outputs = 0 THEN 'allocated for them' WHEN with_allocated = 0 THEN 'their outputs'
+      ELSE 'allocated for them, or their outputs' END, ', summed: see memory_by_layer_type')
+  FROM whole WHERE memory_bytes > 0
   UNION ALL
   SELECT 80, 'lost', 'records', sum(count), 'count', NULL, 'see xsp analyze audit' FROM loss HAVING sum(count) > 0)
 SELECT section, item, value, unit, share_pct, detail

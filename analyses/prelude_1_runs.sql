@@ -346,7 +346,10 @@ CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
 CREATE OR REPLACE TEMP TABLE level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
     unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt
-  FROM source_run s JOIN run_latency l USING (run_id) JOIN run USING (run_id)
+  FROM (
+      SELECT s.batch, s.level, coalesce(l.run_id, s.run_id) AS run_id
+      FROM source_run s LEFT JOIN layer_run l ON s.level = 3 AND l.batch = s.batch) s
+    JOIN run_latency l USING (run_id) JOIN run USING (run_id)
   WHERE unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) IS NOT NULL
   UNION ALL
   SELECT batch, level, 'combined', concat('the level ', level_name(level), ' has no run of its own: its times were ',

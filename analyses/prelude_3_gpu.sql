@@ -300,6 +300,13 @@ CREATE OR REPLACE TEMP MACRO limit_of(compute_pct, l2_pct, dram_pct) AS CASE
   WHEN greatest(compute_pct, l2_pct, dram_pct) < 10 THEN 'latency'
   WHEN compute_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'compute'
   WHEN dram_pct = greatest(compute_pct, l2_pct, dram_pct) THEN 'memory' ELSE 'l2' END;
+-- Returns in words that a limit holds work back, and how near to its ceiling the work comes (NULL: not known). Work
+-- that does not reach half of the nearest ceiling is not held back by it.
+CREATE OR REPLACE TEMP MACRO held_text(what, worker, ceiling_pct) AS CASE
+  WHEN ceiling_pct < 50 THEN concat(worker, ' run that come nearest to the ceiling of ', what, ', but reach only ',
+    printf('%.0f', ceiling_pct), ' % of it: they are too small, or wait')
+  ELSE concat(what, ' holds back the ', worker, ' that run',
+    ': they reach ' || printf('%.0f', ceiling_pct) || ' % of its ceiling') END;
 -- Returns it for a kernel, by its counters.
 CREATE OR REPLACE TEMP MACRO kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, ns) AS
   limit_of(pct(1e9 * CASE WHEN flops = 0 THEN 0 ELSE flops / peak_flops END, ns),

@@ -5,10 +5,12 @@
 -- one took less, the difference is no cost.
 CREATE OR REPLACE TEMP MACRO recording_item(with_ns, without_ns) AS
   CASE WHEN with_ns < without_ns THEN 'more in the other run' ELSE 'less the cost of recording' END;
--- Says how recording the layers changed the inference's time.
+-- Says how recording the layers changed the inference's time, or the kernels, if they tell the layers' times.
 CREATE OR REPLACE TEMP MACRO recording_text(with_ns, without_ns) AS
-  printf('an inference took %.2f %% %s while its layers were recorded',
-    pct(abs(with_ns - without_ns), without_ns), CASE WHEN with_ns < without_ns THEN 'less' ELSE 'longer' END);
+  printf('an inference took %.2f %% %s while its %s were recorded',
+    pct(abs(with_ns - without_ns), without_ns), CASE WHEN with_ns < without_ns THEN 'less' ELSE 'longer' END,
+    CASE WHEN (SELECT bool_or(on_device) FROM layer_run WHERE batch = chosen_batch(3, asked_batch())) THEN 'kernels'
+         ELSE 'layers' END);
 
 -- The parts of an inference (inference_part), and the causes of the device's idle time, each with the figures of the
 -- whole. If there are no parts, one row has the whole alone.

@@ -43,8 +43,9 @@ whole AS MATERIALIZED (
   FROM layer HAVING count(*) > 0),
 -- The latency in the run that provides the layers: all layers together, plus the time between layers.
 recorded AS (
-  SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another
-  FROM run_latency r WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
+  SELECT r.latency_ns AS with_ns, r.run_id <> (SELECT run_id FROM model) AS is_another, on_device
+  FROM run_latency r JOIN layer_run l USING (run_id)
+  WHERE r.run_id = chosen_layer_run((SELECT batch FROM wanted))),
 divided AS MATERIALIZED (FROM divided_time),
 -- The part of the inference in layers whose flops are not known.
 unknown_part AS (
@@ -186,7 +187,7 @@ line AS (
   UNION ALL
   -- These shares are those of the inference in which the layers were recorded.
   SELECT 50, 'sum', 'layers together', self_ns, 'ns', pct(self_ns, greatest(self_ns, with_ns)),
-    CASE WHEN (SELECT bool_and(time_of = 'device') FROM layer) THEN 'on the device'
+    CASE WHEN on_device THEN 'on the device; what several do at once counts for each'
          WHEN is_device THEN 'on the host, where they launch kernels'
          WHEN is_another THEN 'of the inference in which they were recorded' ELSE 'of the latency' END
   FROM whole, recorded, (SELECT is_device FROM divided LIMIT 1)
@@ -194,6 +195,7 @@ line AS (
   SELECT 51, 'sum', 'between layers', with_ns - self_ns, 'ns',
     CASE WHEN with_ns >= self_ns THEN pct(with_ns - self_ns, with_ns) END,
     CASE WHEN with_ns < self_ns THEN 'they overlap'
+         WHEN on_device THEN 'no layer works on the device, less what counts twice'
          WHEN is_device THEN 'on the host: the runtime, and waiting for the device'
          WHEN is_another THEN concat('the runtime itself: ',
            time_text((with_ns - self_ns) / with_ns * model.latency_ns), ' of the latency')

@@ -28,6 +28,7 @@
 -- @column work text The work of the inference: kernels, or layers on a CPU; empty: none was recorded.
 -- @column work_bound text Its main limit: memory, l2, compute, latency, communication, unknown; empty: in doubt.
 -- @column work_bound_pct pct Share of that limit in the time of the kernels, or layers.
+-- @column ceiling_pct pct Share of its ceiling that the kernels of the bottleneck reach; empty: not counted.
 -- @column work_pct pct Share of the kernels, or layers, in the latency.
 -- @column host_pct pct Part of the latency: waiting for the host (code, framework, data, allocation, synchronisation).
 -- @column launch_pct pct Part of the latency: waiting until the next kernel is launched.
@@ -65,7 +66,9 @@ kernel AS (
   SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
       WHEN counted IS NULL THEN
         kernel_limit(f.flops, l2_bytes, dram_bytes, f.peak_flops, peak_l2_bytes, f.peak_bytes, f.latency_ns)
-      ELSE c.bound END AS bound
+      ELSE c.bound END AS bound,
+    CASE WHEN counted IS NULL THEN pct(greatest(least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes),
+      1e9 * l2_bytes / peak_l2_bytes), f.latency_ns) END AS ceiling_pct
   FROM kernel_fact f
     LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer
     LEFT JOIN (SELECT DISTINCT ON (name) name, bound FROM layer) c ON c.name = own.cost_layer
@@ -101,6 +104,10 @@ whole AS MATERIALIZED (
   SELECT what, is_work, share_pct FROM part WHERE share_pct > 0
   UNION ALL
   SELECT 'unknown', false, 100 - coalesce(sum(share_pct), 0) FROM part HAVING coalesce(sum(share_pct), 0) < 99.999),
+-- How near to its ceiling the kernels of a limit come.
+nearness AS (
+  SELECT concat(bound, '-bound') AS what, sum(ns * ceiling_pct) / sum(ns) AS ceiling_pct FROM kernel
+  WHERE bound IN ('memory', 'l2', 'compute') GROUP BY bound HAVING bool_and(ceiling_pct IS NOT NULL)),
 headline AS (
   SELECT what, sum(share_pct) AS share_pct FROM whole GROUP BY what
   ORDER BY sum(sum(share_pct)) OVER (
@@ -133,9 +140,9 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
     WHEN 'host' THEN 'the GPU waits for the host'
     WHEN 'launch' THEN 'the GPU waits for the next launch'
     WHEN 'device' THEN 'the GPU has not started the kernel that is launched'
-    WHEN 'memory-bound' THEN concat('the memory holds back the ', worker, ' that run')
-    WHEN 'l2-bound' THEN concat('the L2 cache holds back the ', worker, ' that run')
-    WHEN 'compute-bound' THEN concat('arithmetic holds back the ', worker, ' that run')
+    WHEN 'memory-bound' THEN held_text('the memory', worker, n.ceiling_pct)
+    WHEN 'l2-bound' THEN held_text('the L2 cache', worker, n.ceiling_pct)
+    WHEN 'compute-bound' THEN held_text('arithmetic', worker, n.ceiling_pct)
     WHEN 'latency-bound' THEN
       'kernels run that neither memory nor arithmetic holds back: they are too small, or wait'
     WHEN 'communication' THEN 'kernels exchange data with other devices'
@@ -153,7 +160,9 @@ SELECT m.batch, CASE WHEN bad.doubt IS NULL THEN h.what ELSE 'unknown' END AS bo
         CASE WHEN h.what <> 'copy' AND copy_pct >= 1 THEN printf('copies take %.0f %%', copy_pct) END],
         lambda one: one IS NOT NULL), ', '), ''), ''), '.') END) END AS finding,
   CASE WHEN w.what IS NOT NULL THEN worker END AS work, CASE WHEN bad.doubt IS NULL THEN w.what END AS work_bound,
-  CASE WHEN bad.doubt IS NULL THEN pct(w.share_pct, work_pct) END AS work_bound_pct, t.*
+  CASE WHEN bad.doubt IS NULL THEN pct(w.share_pct, work_pct) END AS work_bound_pct,
+  CASE WHEN bad.doubt IS NULL THEN n.ceiling_pct END AS ceiling_pct, t.*
 FROM model m CROSS JOIN bad CROSS JOIN headline h CROSS JOIN total t LEFT JOIN work w ON true
+  LEFT JOIN nearness n ON n.what = h.what
   CROSS JOIN (SELECT host_pct + launch_pct + device_pct + copy_pct AS idle_pct FROM total)
   CROSS JOIN (SELECT CASE WHEN is_gpu THEN 'kernels' ELSE 'layers' END AS worker FROM model)

@@ -50,6 +50,19 @@ TEST(Compare, InputsOfAnotherSizeAreOtherWork) {
   EXPECT_EQ(other_inputs("float32[1,8,8]"), "A has float32[1,8], B float32[1,8,8]");
 }
 
+TEST(Compare, LayersThatHaveNothingInCommonAreSaid) {
+  Database a = make({});
+  Made made;
+  made.layers = {{"jit/7", "fusion", 300, ""}, {"jit/8", "fusion", 400, ""}};
+  Database b = make(made);
+  const Compared layers("layers", {&a, &b});
+  ASSERT_EQ(layers.all().warnings.size(), 1u);
+  EXPECT_EQ(layers.all().warnings[0].rfind("no layer of one is a layer of another", 0), 0u);
+  for (size_t row = 0; row < layers.size(); ++row) {
+    EXPECT_NE(text(layers.at(row, "matched_b")), "name");
+  }
+}
+
 TEST(Compare, TheCausesAddUpToTheDifference) {
   Database a = make({});
   Made made;

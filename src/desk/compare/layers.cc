@@ -146,10 +146,19 @@ Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& o
   TableBuilder table;
   add_layer_columns(&table, evaluations.size());
   std::vector<Rank> ranks;
+  bool is_any_matched = std::count(choice.has.begin(), choice.has.end(), true) < 2;
   for (const LayerSet& set : align_all(layers.of)) {
     std::vector<Value> cells;
     ranks.push_back(fill(set, layers, choice.has, &cells));
     table.row(std::move(cells));
+    const auto empty = std::count_if(set.members.begin(), set.members.end(),
+                                     [](const auto& members) { return members.empty(); });
+    is_any_matched = is_any_matched || set.members.size() - static_cast<size_t>(empty) > 1;
+  }
+  if (!is_any_matched) {
+    choice.warnings.push_back(
+        "no layer of one is a layer of another: they have other names, types "
+        "and order: compare the kernels, or the causes");
   }
   Comparison comparison = std::move(table).finish(ranks);
   comparison.batch = choice.batch;

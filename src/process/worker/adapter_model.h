@@ -28,7 +28,7 @@ struct ModelFacts {
   xsp_site site{};   // of the model's spans
   uint32_t iteration_key = 0;
   uint32_t request_key = 0;
-  bool counts_spans = false;  // a collector counts counters of single spans
+  bool counts_spans = false;           // a collector counts counters of single spans
   std::atomic<int64_t> iteration = 0;  // inferences so far, of all instances
 };
 

@@ -151,6 +151,43 @@ bool is_made_of_constants(const Program& program, const Instruction& instruction
          });
 }
 
+bool is_product(const Instruction& instruction) {
+  return instruction.opcode == "dot" || instruction.opcode == "convolution";
+}
+
+// Returns whether a computation has a product without a source.
+bool has_unnamed_product(const Computations& all, int64_t id) {
+  const auto found = all.find(id);
+  return found != all.end() &&
+         std::any_of(found->second->raw.begin(), found->second->raw.end(), [](const Raw& raw) {
+           return is_product(raw.instruction) && raw.instruction.sources.empty();
+         });
+}
+
+// Where XLA divides a product into several, whose results it adds afterwards, it forgets the source
+// of the product. Then the product has the first source of what reads its result, if that is one.
+void name_products(const Computation& entry, const Computations& all, Program* program) {
+  std::unordered_map<int64_t, std::vector<int64_t>> readers;
+  for (const Raw& raw : entry.raw) {
+    for (const int64_t operand : raw.instruction.operands) readers[operand].push_back(raw.id);
+  }
+  // Readers come behind what they read.
+  for (auto raw = entry.raw.rbegin(); raw != entry.raw.rend(); ++raw) {
+    Instruction& instruction = program->instructions[raw->id];
+    const auto found = readers.find(raw->id);
+    if (found == readers.end() || found->second.size() != 1 || instruction.is_constant) continue;
+    const bool is_unnamed = instruction.sources.empty() ||
+                            std::any_of(raw->called.begin(), raw->called.end(),
+                                        [&](int64_t id) { return has_unnamed_product(all, id); });
+    const Instruction& reader = program->instructions[found->second[0]];
+    if (!is_unnamed || reader.sources.empty() || instruction.opcode == "parameter") continue;
+    const std::string name = reader.sources[0];
+    auto& sources = instruction.sources;
+    sources.erase(std::remove(sources.begin(), sources.end(), name), sources.end());
+    sources.insert(sources.begin(), name);
+  }
+}
+
 void read_parameters(Bytes program_shape, Program* program) {
   for (Message message(program_shape); message.next();) {
     if (message.is(1)) read_shape(message.body(), &program->parameters);
@@ -217,6 +254,9 @@ Program read_program(Bytes hlo_module) {
       program.by_name.emplace(instruction.name, raw.id);
       program.instructions.emplace(raw.id, std::move(instruction));
     }
+  }
+  if (const auto found = by_id.find(entry); found != by_id.end()) {
+    name_products(*found->second, by_id, &program);
   }
   return program;
 }

@@ -86,6 +86,36 @@ TEST(PjrtProgram, AViewOfWeightsIsConstantToo) {
   }
 }
 
+// As XLA's VGG-19 on an H200: a fusion has the ReLU before the second product, and its parts.
+TEST(PjrtProgram, ADividedProductIsThatOfTheLayerThatAddsItsParts) {
+  std::string module = message({{1, "tiny"}});
+  put_bytes(&module, 3,
+            computation(1, {instruction("p", "parameter", 10, ""),
+                            instruction("relu", "maximum", 11, "relu1", {10}),
+                            instruction("dot.5", "dot", 12, "", {11})}));
+  put_bytes(&module, 3,
+            computation(2, {instruction("q", "parameter", 20, ""),
+                            instruction("sum", "add", 21, "fc2", {20}),
+                            instruction("relu.2", "maximum", 22, "relu2", {21})}));
+  put_bytes(&module, 3,
+            computation(3, {instruction("x", "parameter", 30, "x"),
+                            instruction("gemm.1", "custom-call", 31, "", {30}),
+                            instruction("bitcast.1", "bitcast", 32, "", {31}),
+                            instruction("add.1", "add", 33, "fc1", {32}),
+                            instruction("gemm_fusion.2", "fusion", 34, "", {33}, 1),
+                            instruction("add_fusion.2", "fusion", 35, "", {34}, 2)}));
+  put_integer(&module, 6, 3);
+  const Program program = read_program(bytes_of(module));
+  const auto sources = [&](const char* name) {
+    return program.instructions.at(program.by_name.at(name)).sources;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(sources("gemm.1"), Names{"fc1"});
+  EXPECT_EQ(sources("gemm_fusion.2"), (Names{"fc2", "relu1"}));
+  EXPECT_EQ(sources("add_fusion.2"), (Names{"fc2", "relu2"}));
+  EXPECT_EQ(sources("x"), Names{"x"});
+}
+
 TEST(PjrtProgram, TheWorkspaceOfALibraryIsNoOutput) {
   constexpr int kTuple = 13, kFloat = 11, kUnsignedByte = 6;
   const auto outputs_of = [](const std::string& target, const std::string& second) {

@@ -19,7 +19,7 @@
 -- @column type text The layer's operator.
 -- @column depth count Depth of nesting; 0: not inside another layer.
 -- @column latency_ns ns Trimmed mean of the layer's latency in one inference, without nested layers.
--- @column time_of text Clock of latency_ns: host; or device, where a CUDA graph runs no layer on the host.
+-- @column time_of text Clock of latency_ns: host; or device, if layers are in a CUDA graph.
 -- @column kernels number Number of kernels in one inference; empty: the kernel run does not have the layer.
 -- @column kernel_latency_ns ns Sum of the kernels' durations in one inference.
 -- @column model_share_pct pct Share in the latency of the model-only run; a moment counts for one kernel.

@@ -5,8 +5,8 @@
 -- GPU time is the union of the times of the layer's own kernels over all streams, from the kernel run. The layer's
 -- latency, without nested layers, comes from the layer run. The rest of the latency is non-GPU time. If kernels run
 -- asynchronously, a layer may finish launching before its kernels finish. The kernels' time then counts as all of the
--- layer's time, and `asynchronous` says so. With a CUDA graph, the layer is timed on the device, and the rest is the
--- time between its kernels.
+-- layer's time, and `asynchronous` says so. If layers are in a CUDA graph, all layers are timed on the device, and the
+-- rest is the time between a layer's kernels, and that of its copies and fills.
 -- @needs kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view stacked_bar x=index y=gpu_pct,non_gpu_pct
@@ -17,7 +17,7 @@
 -- @column layer text The framework's name of the layer.
 -- @column type text The layer's operator.
 -- @column latency_ns ns Trimmed mean of the layer's latency in one inference, without nested layers.
--- @column time_of text Clock of latency_ns: host; or device, where a CUDA graph runs no layer on the host.
+-- @column time_of text Clock of latency_ns: host; or device, if layers are in a CUDA graph.
 -- @column gpu_ns ns Union of the kernels' times in one inference; empty: the kernel run does not have the layer.
 -- @column non_gpu_ns ns Part of latency_ns that exceeds gpu_ns.
 -- @column gpu_pct pct Share of gpu_ns in the longer of latency_ns and gpu_ns.

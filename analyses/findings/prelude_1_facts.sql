@@ -74,7 +74,8 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
       'layer_counted_roofline' AS evidence
     FROM (
       SELECT *, kernel_work(name, pipe) AS work,
-        kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, latency_ns) AS kernel_bound
+        CASE kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, latency_ns)
+          WHEN 'latency' THEN 'latency' ELSE bound_by(flops, dram_bytes, peak_flops, peak_bytes) END AS kernel_bound
       FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer
     WHERE is_counted
     UNION ALL

@@ -49,12 +49,14 @@ std::string source_of(Bytes metadata) {
   return name;
 }
 
+bool is_library_call(const Instruction& one) {
+  return one.opcode.rfind("__cudnn$", 0) == 0 || one.opcode.rfind("__cublas$", 0) == 0;
+}
+
 // A call of cuDNN or cuBLAS gives its result and, last, the memory in which it worked. Nothing
 // reads that memory afterwards, so it is no output of the layer.
 void remove_workspace(Instruction* call) {
-  const bool is_library =
-      call->opcode.rfind("__cudnn$", 0) == 0 || call->opcode.rfind("__cublas$", 0) == 0;
-  if (!is_library || call->outputs.size() < 2) return;
+  if (!is_library_call(*call) || call->outputs.size() < 2) return;
   const Value& last = call->outputs.back();
   if (dtype_bytes(dtype_of(last.type)) == 1 && last.dimensions.size() == 1) {
     call->outputs.pop_back();
@@ -151,17 +153,26 @@ bool is_made_of_constants(const Program& program, const Instruction& instruction
          });
 }
 
-bool is_product(const Instruction& instruction) {
-  return instruction.opcode == "dot" || instruction.opcode == "convolution";
+// Returns whether an instruction is a product without a source, or a fusion that contains one.
+bool is_unnamed_product(const Raw& raw, const Computations& all) {
+  const Instruction& one = raw.instruction;
+  if (one.opcode == "dot" || one.opcode == "convolution" || is_library_call(one)) {
+    return one.sources.empty();
+  }
+  return std::any_of(raw.called.begin(), raw.called.end(), [&all](int64_t id) {
+    const auto found = all.find(id);
+    return found != all.end() &&
+           std::any_of(found->second->raw.begin(), found->second->raw.end(), [](const Raw& part) {
+             const std::string& opcode = part.instruction.opcode;
+             return (opcode == "dot" || opcode == "convolution") &&
+                    part.instruction.sources.empty();
+           });
+  });
 }
 
-// Returns whether a computation has a product without a source.
-bool has_unnamed_product(const Computations& all, int64_t id) {
-  const auto found = all.find(id);
-  return found != all.end() &&
-         std::any_of(found->second->raw.begin(), found->second->raw.end(), [](const Raw& raw) {
-           return is_product(raw.instruction) && raw.instruction.sources.empty();
-         });
+// Returns whether an instruction without a source hands on what it reads.
+bool is_view(const Instruction& one) {
+  return one.sources.empty() && (one.opcode == "bitcast" || one.opcode == "get-tuple-element");
 }
 
 // Where XLA divides a product into several, whose results it adds afterwards, it forgets the source
@@ -176,11 +187,9 @@ void name_products(const Computation& entry, const Computations& all, Program* p
     Instruction& instruction = program->instructions[raw->id];
     const auto found = readers.find(raw->id);
     if (found == readers.end() || found->second.size() != 1 || instruction.is_constant) continue;
-    const bool is_unnamed = instruction.sources.empty() ||
-                            std::any_of(raw->called.begin(), raw->called.end(),
-                                        [&](int64_t id) { return has_unnamed_product(all, id); });
+    if (!is_view(instruction) && !is_unnamed_product(*raw, all)) continue;
     const Instruction& reader = program->instructions[found->second[0]];
-    if (!is_unnamed || reader.sources.empty() || instruction.opcode == "parameter") continue;
+    if (reader.sources.empty()) continue;
     const std::string name = reader.sources[0];
     auto& sources = instruction.sources;
     sources.erase(std::remove(sources.begin(), sources.end(), name), sources.end());

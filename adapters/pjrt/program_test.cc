@@ -99,7 +99,8 @@ TEST(PjrtProgram, ADividedProductIsThatOfTheLayerThatAddsItsParts) {
                             instruction("relu.2", "maximum", 22, "relu2", {21})}));
   put_bytes(&module, 3,
             computation(3, {instruction("x", "parameter", 30, "x"),
-                            instruction("gemm.1", "custom-call", 31, "", {30}),
+                            instruction("copy.1", "copy", 36, "", {30}),
+                            instruction("gemm.1", "dot", 31, "", {36}),
                             instruction("bitcast.1", "bitcast", 32, "", {31}),
                             instruction("add.1", "add", 33, "fc1", {32}),
                             instruction("gemm_fusion.2", "fusion", 34, "", {33}, 1),
@@ -114,6 +115,7 @@ TEST(PjrtProgram, ADividedProductIsThatOfTheLayerThatAddsItsParts) {
   EXPECT_EQ(sources("gemm_fusion.2"), (Names{"fc2", "relu1"}));
   EXPECT_EQ(sources("add_fusion.2"), (Names{"fc2", "relu2"}));
   EXPECT_EQ(sources("x"), Names{"x"});
+  EXPECT_EQ(sources("copy.1"), Names{});  // no product
 }
 
 TEST(PjrtProgram, TheWorkspaceOfALibraryIsNoOutput) {

@@ -64,20 +64,20 @@ std::string device_of(const Adapter& adapter) {
   return offers("cpu") ? "cpu" : devices.substr(0, devices.find(','));
 }
 
+xsp_open_options options_of(const std::string& path, const std::string& device, uint32_t levels) {
+  xsp_open_options options{};
+  options.struct_size = sizeof options;
+  options.path = path.c_str();
+  options.device = device.c_str();
+  options.levels = levels;
+  return options;
+}
+
 Model::Model(const Adapter& adapter, const std::string& path, uint32_t levels, uint32_t model_site)
     : adapter_(adapter) {
   const std::string device = device_of(adapter);
-  const xsp_open_options options{sizeof options,
-                                 path.c_str(),
-                                 device.c_str(),
-                                 levels,
-                                 0,
-                                 nullptr,
-                                 0,
-                                 model_site,
-                                 0,
-                                 nullptr,
-                                 0};
+  xsp_open_options options = options_of(path, device, levels);
+  options.model_site = model_site;
   status_ = adapter->open(adapter.host(), &options, &model_);
 }
 

@@ -46,6 +46,9 @@ class Adapter {
 // "cpu" or, for adapters without it, their first device.
 std::string device_of(const Adapter& adapter);
 
+// Returns options with the defaults of the others. `path` and `device` must outlive them.
+xsp_open_options options_of(const std::string& path, const std::string& device, uint32_t levels);
+
 // Represents an open model, which is closed at the end of its scope.
 class Model {
  public:

@@ -117,17 +117,8 @@ TEST_P(AdapterTest, TakesOlderAndNewerStructs) {
   } newer;
   std::memset(&newer, 0x5a, sizeof newer);
   const std::string device = device_of(adapter_);
-  newer.options = {sizeof newer,
-                   manifest_.model.c_str(),
-                   device.c_str(),
-                   kModel,
-                   0,
-                   nullptr,
-                   0,
-                   0,
-                   0,
-                   nullptr,
-                   0};
+  newer.options = options_of(manifest_.model, device, kModel);
+  newer.options.struct_size = sizeof newer;
   xsp_model* model = nullptr;
   ASSERT_EQ(adapter_->open(adapter_.host(), &newer.options, &model), XSP_OK) << adapter_.take_why();
   adapter_->close(model);
@@ -211,17 +202,7 @@ TEST_P(AdapterTest, RefusesWhatIsNoModel) {
 
 TEST_P(AdapterTest, RefusesDevicesAndOptionsThatItDoesNotHave) {
   for (const std::string& device : {manifest_.no_device, std::string("toaster"), std::string("")}) {
-    const xsp_open_options options{sizeof options,
-                                   manifest_.model.c_str(),
-                                   device.c_str(),
-                                   kModel,
-                                   0,
-                                   nullptr,
-                                   0,
-                                   0,
-                                   0,
-                                   nullptr,
-                                   0};
+    const xsp_open_options options = options_of(manifest_.model, device, kModel);
     xsp_model* model = nullptr;
     EXPECT_EQ(adapter_->open(adapter_.host(), &options, &model), XSP_NOT_AVAILABLE) << device;
     EXPECT_EQ(model, nullptr);
@@ -229,17 +210,9 @@ TEST_P(AdapterTest, RefusesDevicesAndOptionsThatItDoesNotHave) {
   }
   const xsp_option nonsense{"no_such_option", "1"};
   const std::string device = device_of(adapter_);
-  const xsp_open_options options{sizeof options,
-                                 manifest_.model.c_str(),
-                                 device.c_str(),
-                                 kModel,
-                                 0,
-                                 &nonsense,
-                                 1,
-                                 0,
-                                 0,
-                                 nullptr,
-                                 0};
+  xsp_open_options options = options_of(manifest_.model, device, kModel);
+  options.options = &nonsense;
+  options.option_count = 1;
   xsp_model* model = nullptr;
   EXPECT_EQ(adapter_->open(adapter_.host(), &options, &model), XSP_FAILED);
   EXPECT_EQ(model, nullptr);

@@ -116,8 +116,11 @@ Status Converter::relu(const Node& node) {
 }
 
 Status Converter::elementwise(const Node& node) {
-  static const std::unordered_map<std::string, const char*> kNames = {
-      {"Add", "add"}, {"Sub", "subtract"}, {"Mul", "multiply"}, {"Div", "divide"}};
+  static const std::unordered_map<std::string, const char*> kNames = {{"Add", "add"},
+                                                                      {"Sub", "subtract"},
+                                                                      {"Mul", "multiply"},
+                                                                      {"Div", "divide"},
+                                                                      {"Pow", "power"}};
   const Shape to = shape(node.outputs[0]);
   const Operand a = stretch(node, value(node.inputs[0]), to);
   const Operand b = stretch(node, value(node.inputs[1]), to);

@@ -68,6 +68,16 @@ Status Converter::gather(const Node& node) {
   return Ok{};
 }
 
+Operand Converter::part(const Node& node, const Operand& x, const Shape& begins, const Shape& to) {
+  std::string ranges;
+  for (size_t i = 0; i < to.size(); ++i) {
+    ranges +=
+        (i == 0 ? "" : ", ") + std::to_string(begins[i]) + ":" + std::to_string(begins[i] + to[i]);
+  }
+  return emit(node, "stablehlo.slice " + x.name + " [" + ranges + "]", "(" + x.type() + ")",
+              x.dtype, to);
+}
+
 // The start is known, and the end follows from the shape.
 Status Converter::slice(const Node& node) {
   const Operand x = value(node.inputs[0]);
@@ -82,13 +92,22 @@ Status Converter::slice(const Node& node) {
   for (size_t i = 0; i < axes->second.integers.size(); ++i) {
     begins[static_cast<size_t>(axes->second.integers[i])] = starts->second.integers[i];
   }
-  std::string ranges;
-  for (size_t i = 0; i < to.size(); ++i) {
-    ranges +=
-        (i == 0 ? "" : ", ") + std::to_string(begins[i]) + ":" + std::to_string(begins[i] + to[i]);
+  made(node, part(node, x, begins, to));
+  return Ok{};
+}
+
+// The parts lie one behind another along an axis.
+Status Converter::split(const Node& node) {
+  const Operand x = value(node.inputs[0]);
+  const int64_t given = node.integer("axis", 0);
+  const auto axis =
+      static_cast<size_t>(given < 0 ? given + static_cast<int64_t>(x.shape.size()) : given);
+  Shape begins(x.shape.size(), 0);
+  for (const std::string& output : node.outputs) {
+    const Shape to = shape(output);
+    made_[output] = part(node, x, begins, to);
+    begins[axis] += to[axis];
   }
-  made(node, emit(node, "stablehlo.slice " + x.name + " [" + ranges + "]", "(" + x.type() + ")",
-                  x.dtype, to));
   return Ok{};
 }
 
@@ -101,8 +120,8 @@ Status Converter::cast(const Node& node) {
 
 Status Converter::function(const Node& node) {
   const Operand x = value(node.inputs[0]);
-  if (node.op_type == "Tanh") {
-    made(node, unary(node, "stablehlo.tanh", x));
+  if (node.op_type == "Tanh" || node.op_type == "Exp") {
+    made(node, unary(node, node.op_type == "Tanh" ? "stablehlo.tanh" : "stablehlo.exponential", x));
   } else {
     made(node, emit(node, "chlo.erf " + x.name, x.type(), x.dtype, x.shape));
   }

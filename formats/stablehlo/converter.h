@@ -60,6 +60,8 @@ class Converter {
   // Broadcasts like numpy: aligned at the last axis.
   Operand stretch(const Node& node, const Operand& x, const Shape& to);
   Operand reshape_to(const Node& node, const Operand& x, const Shape& to);
+  // Returns the part of x that begins there and has that shape.
+  Operand part(const Node& node, const Operand& x, const Shape& begins, const Shape& to);
   Operand reduce(const Node& node, const Operand& x, const std::string& operation,
                  const std::string& start, const std::vector<int64_t>& axes);
   // Returns the mean over the last axis, which is kept with size 1 and repeated.
@@ -83,6 +85,7 @@ class Converter {
   Status permute(const Node& node);
   Status gather(const Node& node);
   Status slice(const Node& node);
+  Status split(const Node& node);
   Status cast(const Node& node);
   Status softmax(const Node& node);
   Status layer_normalization(const Node& node);

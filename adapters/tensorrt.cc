@@ -186,6 +186,8 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     model->model_site = options.model_site;
     const std::string why = adapter::parse_options(options, &model->options);
     if (!why.empty()) return fail(host, XSP_FAILED, why);
+    // The same kernels, launched one by one, can be counted.
+    if (options.counts_spans != 0) model->options.cuda_graph = false;
     xsp_status status = open_device(model.get(), options.device);
     if (status == XSP_OK) status = open_model(model.get());
     if (status != XSP_OK) return status;

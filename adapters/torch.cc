@@ -129,6 +129,8 @@ xsp_status take_options(const xsp_host* host, const xsp_open_options& given, xsp
         host, XSP_NOT_AVAILABLE,
         "option 'cuda_graph': the adapter was built without CUDA's headers: build it with them");
   }
+  // The same kernels, launched one by one, can be counted.
+  if (given.counts_spans != 0) model->options.cuda_graph = false;
   return XSP_OK;
 }
 

@@ -6,11 +6,14 @@
 -- two runs that differ only in that level. It is the difference between the two means over typical inferences in the
 -- same row. The blocks of the two runs were measured in turns, and the interval is that of the difference. The
 -- residuals of the two blocks of a round are subtracted before they are squared, so drift that is slower than a round
--- cancels. The interval needs six rounds. An event of the level layer is all outermost layers of an inference
--- together.
+-- cancels. The interval needs six rounds. An event of the level layer is all outermost layers of an inference together,
+-- in the time of the host. If a CUDA graph launches a part of the layers, only the layers that the host launches itself
+-- in every run are compared, and `left_out` counts the others: those in the graph have a time on the device alone, and
+-- it is known only with the level kernel. So the times differ from the layers' times in other analyses, which are the
+-- device's. If the graph has all layers, none are compared.
 -- @needs model,layer
 -- @view bar x=batch,added_level,event_level y=overhead_ns low=low_ns high=high_ns colour=added_level
--- @view table columns=batch,added_level,event_level,without_ns,with_ns,overhead_ns,low_ns,high_ns,overhead_pct
+-- @view table columns=batch,added_level,event_level,without_ns,with_ns,overhead_ns,low_ns,high_ns,overhead_pct,left_out
 -- @column batch count Inputs per inference.
 -- @column added_level text The level that the second run recorded in addition.
 -- @column event_level text The level whose events are compared.
@@ -20,8 +23,20 @@
 -- @column low_ns ns Lower end of the overhead's 95 % interval; empty below six rounds.
 -- @column high_ns ns Upper end of the overhead's 95 % interval.
 -- @column overhead_pct pct Overhead relative to without_ns.
+-- @column left_out count Outermost layers that the events leave out, because a CUDA graph launches them.
 -- @column rounds count Number of rounds in which both runs were measured.
-WITH part AS (
+WITH outermost AS MATERIALIZED (
+  SELECT r.batch, s.run_id, s.site_id, any_value(s.name) AS name, s.device IS NULL AS on_host
+  FROM measured_run r JOIN layer_run l ON l.batch = r.batch AND l.on_device JOIN span s ON s.run_id = r.run_id
+  WHERE r.level >= 3 AND s.level = 3 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open
+  GROUP BY ALL),
+compared_layer AS (
+  SELECT batch, name FROM outermost WHERE on_host GROUP BY batch, name
+  HAVING count(DISTINCT run_id) = (
+    SELECT count(*) FROM measured_run r WHERE r.batch = outermost.batch AND r.level >= 3)),
+other_site AS MATERIALIZED (FROM outermost ANTI JOIN compared_layer USING (batch, name)),
+other AS (SELECT batch, count(DISTINCT name) AS left_out FROM other_site GROUP BY batch),
+part AS (
   SELECT run_id, block, count(*) AS n, count(*) FILTER (is_below) AS below, count(*) FILTER (is_above) AS above
   FROM measured_inference GROUP BY ALL),
 whole AS (
@@ -34,6 +49,7 @@ recorded AS (
     coalesce(sum(s.duration_ns) FILTER (is_near_high), 0) AS near_high_ns
   FROM measured_run r JOIN measured_inference i USING (run_id)
     JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process
+    ANTI JOIN other_site o ON o.run_id = s.run_id AND o.site_id = s.site_id AND s.level = 3
   WHERE s.level BETWEEN 3 AND r.level AND s.depth = 0 AND s.device IS NULL AND NOT s.is_open AND i.is_typical
   GROUP BY ALL),
 -- The events' time depends on the inference. For a dropped inference, their mean next to the same fence is used.
@@ -74,6 +90,7 @@ width AS (
   FROM difference GROUP BY ALL)
 SELECT batch, level_name(level) AS added_level, level_name(event_level) AS event_level, without_ns, with_ns,
   with_ns - without_ns AS overhead_ns, with_ns - without_ns - half_ns AS low_ns,
-  with_ns - without_ns + half_ns AS high_ns, pct(with_ns - without_ns, without_ns) AS overhead_pct, rounds
-FROM compared JOIN width USING (run_id, event_level)
+  with_ns - without_ns + half_ns AS high_ns, pct(with_ns - without_ns, without_ns) AS overhead_pct,
+  CASE WHEN event_level = 3 THEN coalesce(left_out, 0) ELSE 0 END AS left_out, rounds
+FROM compared JOIN width USING (run_id, event_level) LEFT JOIN other USING (batch)
 ORDER BY batch, level, compared.event_level

@@ -8,14 +8,14 @@
 -- first. Layers without flops are left out.
 -- @needs kernel,counters
 -- @param batch integer - The batch size; by default the smallest that was measured.
--- @view table caption=batch columns=index,layer,type,pipe,kernel_latency_ns,latency_pct,tensor_flops_pct
--- @view table columns=tensor_time_pct,tensor_pipe_pct,missed by=kernel_latency_ns top=20
+-- @view table caption=batch columns=index,layer,type,pipe,counted_latency_ns,latency_pct,tensor_flops_pct
+-- @view table columns=tensor_time_pct,tensor_pipe_pct,missed by=counted_latency_ns top=20
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text The framework's name of the layer; empty: kernels outside of all layers.
 -- @column type text The layer's operator.
 -- @column pipe text The pipe that does most of the layer's flops.
--- @column kernel_latency_ns ns Sum of the durations of the layer's kernels that were counted.
+-- @column counted_latency_ns ns Sum of the durations of the layer's kernels that were counted.
 -- @column latency_pct pct Share in the latency of all kernels that were counted.
 -- @column flops flops Floating-point operations in one inference.
 -- @column tensor_flops flops Part of flops on tensor cores.
@@ -37,7 +37,7 @@ placed AS (
       coalesce(is_matrix, is_convolution(type) OR
         regexp_matches(lower(operator_of(type)), 'linear|gemm|matmul|mm$|attention'), false) AS multiplies
     FROM layer_cost) l ON l.name = own.layer)
-SELECT batch, ordinal AS index, layer, type, pipe, latency_ns AS kernel_latency_ns, latency_pct, flops, tensor_flops,
+SELECT batch, ordinal AS index, layer, type, pipe, latency_ns AS counted_latency_ns, latency_pct, flops, tensor_flops,
   pct(tensor_flops, flops) AS tensor_flops_pct, pct(tensor_ns, latency_ns) AS tensor_time_pct, tensor_pipe_pct,
   tensor_flops = 0 AND coalesce(multiplies AND NOT is_depthwise, false) AS missed
 FROM placed

@@ -4,8 +4,8 @@
 -- @question How close is each kernel to the device's limits, and what bounds it?
 -- Each kernel that was counted is compared with the roof of its own pipe. The roof is the lesser of the pipe's ceiling
 -- and the kernel's arithmetic intensity times the memory bandwidth. roof_pct is the least time that the ceilings allow
--- divided by the time that the kernel took, so it is also valid for kernels without flops. Durations come from the run
--- that did not count.
+-- divided by the time that the kernel took, so it is also valid for kernels without flops. That time is the kernel's
+-- own duration, whatever else runs meanwhile. Durations come from the run that did not count.
 -- @needs kernel,counters,peak
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param peaks text measured The ceilings: measured or attribute (of the device); the other kind where one is missing.

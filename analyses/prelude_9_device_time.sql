@@ -167,20 +167,16 @@ CREATE OR REPLACE TEMP TABLE seen_inference AS
   FROM measured_inference i JOIN run_latency r USING (run_id)
   WHERE i.is_typical AND list_contains(kernel_run_ids(kernel_batches()), run_id)
     AND hash(i.iteration) % CAST(ceil(r.typical / 1000) AS UBIGINT) = 0;
--- The operations of these inferences, with the start of the call that launched each. is_alone: no other operation of
--- its process and inference runs at the same time, so that all of its time counts whatever else is counted with it.
--- Only the others, usually few, need be sorted. Each operation stands for `weight` of those of its site and layer in
--- all typical inferences, so that their times add up to the time of all.
-CREATE OR REPLACE TEMP TABLE seen_operation AS
+-- The operations of these inferences. is_alone: no other operation of its process and inference runs at the same time,
+-- so that all of its time counts whatever else is counted with it. Only the others, usually few, need be sorted. Each
+-- operation stands for `weight` of those of its site and layer in all typical inferences, so that their times add up to
+-- the time of all.
+CREATE OR REPLACE TEMP TABLE seen_work AS
   WITH own AS NOT MATERIALIZED (
     SELECT run_id, coalesce(process, 0) AS process, iteration, level, type, device, span_id, site_id, layer_id,
       correlation_id, start_ns, start_ns + duration_ns AS end_ns
     FROM span SEMI JOIN (SELECT DISTINCT run_id FROM seen_inference) USING (run_id) WHERE NOT is_open),
   seen AS NOT MATERIALIZED (FROM own SEMI JOIN seen_inference USING (run_id, process, iteration)),
-  -- An operation has the iteration of the call that launched it.
-  call AS (
-    SELECT run_id, process, correlation_id, min(start_ns) AS start_ns FROM seen
-    WHERE level = 5 AND correlation_id IS NOT NULL GROUP BY ALL),
   operation AS (
     SELECT *, coalesce(max(end_ns) OVER (in_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) <= start_ns
       AND lead(start_ns, 1, end_ns) OVER in_order >= end_ns, false) AS is_alone
@@ -188,33 +184,75 @@ CREATE OR REPLACE TEMP TABLE seen_operation AS
     WINDOW in_order AS (PARTITION BY run_id, process ORDER BY start_ns)),
   placed AS (
     SELECT o.run_id, o.process, o.iteration, o.span_id, o.type, o.layer_id, o.site_id,
-      coalesce(l.site_id, -1) AS layer_site, o.start_ns, o.end_ns, is_alone,
-      coalesce(c.start_ns, o.start_ns) AS call_ns,
+      o.correlation_id, coalesce(l.site_id, -1) AS layer_site, o.start_ns, o.end_ns, is_alone,
       sum(o.end_ns - o.start_ns) OVER (PARTITION BY o.run_id, o.site_id, coalesce(l.site_id, -1)) AS seen_ns
-    FROM operation o LEFT JOIN call c USING (run_id, process, correlation_id)
+    FROM operation o
       LEFT JOIN (FROM seen WHERE level = 3) l ON l.run_id = o.run_id AND l.span_id = o.layer_id),
   total AS (
     SELECT run_id, site_id, coalesce(layer_site, -1) AS layer_site, sum(total_ns) AS total_ns
     FROM launched_operation WHERE on_device GROUP BY ALL)
   SELECT p.* EXCLUDE (seen_ns), total_ns / seen_ns AS weight
   FROM placed p JOIN total USING (run_id, site_id, layer_site);
+-- The same with the start of the call that launched each. An operation has the iteration of this call.
+CREATE OR REPLACE TEMP TABLE seen_operation AS
+  WITH called AS NOT MATERIALIZED (
+    SELECT run_id, coalesce(process, 0) AS process, iteration, correlation_id, start_ns
+    FROM span SEMI JOIN (SELECT DISTINCT run_id FROM seen_inference) USING (run_id)
+    WHERE level = 5 AND correlation_id IS NOT NULL AND NOT is_open),
+  call AS (
+    SELECT run_id, process, correlation_id, min(start_ns) AS start_ns
+    FROM called SEMI JOIN seen_inference USING (run_id, process, iteration) GROUP BY ALL)
+  SELECT w.*, coalesce(c.start_ns, w.start_ns) AS call_ns
+  FROM seen_work w LEFT JOIN call c USING (run_id, process, correlation_id);
 -- The time of the operations of which none is in these inferences, by layer.
 CREATE OR REPLACE TEMP VIEW unseen_work AS
   SELECT run_id, layer, coalesce(layer_type, 'unknown') AS layer_type, sum(total_ns) AS total_ns
   FROM launched_operation l
-  WHERE on_device AND NOT EXISTS (SELECT 1 FROM seen_operation s
+  WHERE on_device AND NOT EXISTS (SELECT 1 FROM seen_work s
     WHERE s.run_id = l.run_id AND s.site_id = l.site_id AND s.layer_site = coalesce(l.layer_site, -1))
   GROUP BY ALL HAVING sum(total_ns) > 0;
 
--- The part of the kernels' summed time in which any of them runs, by run: below 1 if they overlap.
+-- The kernels among these operations, with their names and layers.
+CREATE OR REPLACE TEMP VIEW seen_kernel AS
+  SELECT o.* EXCLUDE (layer_site), l.layer_site, l.name, l.layer
+  FROM seen_work o JOIN launched_operation l ON l.run_id = o.run_id AND l.site_id = o.site_id
+    AND coalesce(l.layer_site, -1) = o.layer_site
+  WHERE is_kernel(o.type);
+-- Returns the part of a kernel's time in which another kernel of its `part` of the inference runs that began before.
+CREATE OR REPLACE TEMP MACRO hidden_ns(part, run_id, process, iteration, is_alone, span_id, start_ns, end_ns) AS
+  CASE WHEN is_alone THEN 0 ELSE greatest(0, least(end_ns, coalesce(max(end_ns) OVER (
+    PARTITION BY part, run_id, process, iteration, is_alone ORDER BY start_ns, span_id
+    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), start_ns)) - start_ns) END;
+-- Returns the part of some kernels' summed time in which any of them runs: below 1 if they overlap.
+CREATE OR REPLACE TEMP MACRO cover_of(hidden_ns, start_ns, end_ns, weight) AS
+  1 - coalesce(sum(weight * hidden_ns), 0) / sum(weight * (end_ns - start_ns));
+-- This part for all kernels of a run; and, in the kernel run, for the kernels of a layer, for those of the layers whose
+-- flops are counted in one, and for those of a name. Work is done in this time, so a rate is a rate over it: a single
+-- kernel's is over its own duration, and that of kernels that run at once is what they do together.
 CREATE OR REPLACE TEMP VIEW kernel_cover AS
-  SELECT run_id, sum(weight * greatest(end_ns - from_ns, 0)) / sum(weight * (end_ns - start_ns)) AS cover
-  FROM (
-    SELECT run_id, weight, start_ns, end_ns, CASE WHEN is_alone THEN start_ns ELSE greatest(start_ns, max(end_ns) OVER (
-      PARTITION BY run_id, process, iteration, is_alone ORDER BY start_ns, span_id
-      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) END AS from_ns
-    FROM seen_operation WHERE is_kernel(type))
+  SELECT run_id, cover_of(hidden_ns, start_ns, end_ns, weight) AS cover FROM (
+    SELECT *, hidden_ns(0, run_id, process, iteration, is_alone, span_id, start_ns, end_ns) AS hidden_ns
+    FROM seen_kernel)
   GROUP BY run_id;
+CREATE OR REPLACE TEMP VIEW layer_cover AS
+  SELECT layer, cover_of(hidden_ns, start_ns, end_ns, weight) AS cover FROM (
+    SELECT *, hidden_ns(layer, run_id, process, iteration, is_alone, span_id, start_ns, end_ns) AS hidden_ns
+    FROM seen_kernel WHERE run_id = chosen_run(6, asked_batch()))
+  GROUP BY layer;
+CREATE OR REPLACE TEMP VIEW cost_cover AS
+  SELECT cost_layer, cover_of(hidden_ns, start_ns, end_ns, weight) AS cover FROM (
+    SELECT *, hidden_ns(cost_layer, run_id, process, iteration, is_alone, span_id, start_ns, end_ns) AS hidden_ns
+    FROM (
+      SELECT k.*, coalesce(r.cost_layer, k.layer) AS cost_layer
+      FROM seen_kernel k
+        LEFT JOIN (SELECT name, any_value(cost_layer) AS cost_layer FROM layer_cost GROUP BY name) r ON r.name = k.layer
+      WHERE run_id = chosen_run(6, asked_batch())))
+  GROUP BY cost_layer;
+CREATE OR REPLACE TEMP VIEW name_cover AS
+  SELECT name, cover_of(hidden_ns, start_ns, end_ns, weight) AS cover FROM (
+    SELECT *, hidden_ns(name, run_id, process, iteration, is_alone, span_id, start_ns, end_ns) AS hidden_ns
+    FROM seen_kernel WHERE run_id = chosen_run(6, asked_batch()))
+  GROUP BY name;
 
 -- The times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
 -- before the device had done their work, so the latency alone is not the model's time.

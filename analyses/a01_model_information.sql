@@ -17,7 +17,8 @@
 -- @param max_latency_ms double - The latency that the rule `bounded` allows, in ms; by default the rule is not used.
 -- @param knee_gain_pct double 5 The gain of throughput in % at or below which doubling the batch is not worth it.
 -- @view bar x=batch y=throughput_per_s
--- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,p99_ns,throughput_per_s,doubling_gain_pct,role
+-- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,median_ns,p99_ns
+-- @view table columns=throughput_per_s,doubling_gain_pct,role
 -- @view table columns=device_ns,span_ns,step_ns
 -- @view table columns=doubt
 -- @view table bar=throughput_per_s

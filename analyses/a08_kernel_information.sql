@@ -20,7 +20,7 @@
 -- @column label text The kernel's name without return type, arguments and template.
 -- @column stream count The stream that the kernel ran on.
 -- @column per_inference number Number of executions in one inference.
--- @column latency_ns ns Trimmed mean of the duration, times the executions in one inference.
+-- @column latency_ns ns Mean over the typical inferences of the sum of its durations in one.
 -- @column min_ns ns Duration of the shortest execution.
 -- @column max_ns ns Duration of the longest execution.
 -- @column flops flops Floating-point operations in one inference.

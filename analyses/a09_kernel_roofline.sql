@@ -18,7 +18,7 @@
 -- @column layer text The innermost layer that launched the kernel.
 -- @column name text The kernel's name.
 -- @column label text The kernel's name without return type, arguments and template.
--- @column latency_ns ns Trimmed mean of the duration, times the executions in one inference.
+-- @column latency_ns ns Mean over the typical inferences of the sum of its durations in one.
 -- @column flops flops Floating-point operations in one inference.
 -- @column dram_bytes bytes Bytes read from and written to the device's memory.
 -- @column intensity_flops_per_byte flops_per_byte Arithmetic intensity.

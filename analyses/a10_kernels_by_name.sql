@@ -21,7 +21,7 @@
 -- @column layers count Number of different layers that the kernels run in.
 -- @column latency_ns ns Sum of the kernels' durations in one inference.
 -- @column gpu_ns ns Time in one inference in which any of these kernels runs.
--- @column model_share_pct pct Share in the latency of the model-only run; a moment counts for one kernel.
+-- @column model_share_pct pct Share in the model's time, as in time_by_level; a moment counts for one kernel.
 -- @column kernel_share_pct pct Share of latency_ns in the summed latency of all kernels.
 -- @column flops flops Floating-point operations in one inference.
 -- @column dram_read_bytes bytes Bytes read from the device's memory.
@@ -34,7 +34,10 @@
 -- @column uncounted_pct pct Share of latency_ns whose counters are not known.
 WITH fact AS MATERIALIZED (FROM every_kernel_fact),
 alone AS (SELECT kernel AS label, sum(alone_ns) / sum(part_ns) AS part FROM overlapped_part GROUP BY kernel),
-model AS (SELECT batch, latency_ns AS model_ns FROM model_latency),
+-- The whole is that of time_by_level.
+model AS (
+  SELECT batch, greatest(latency_ns, coalesce((SELECT max(covered_ns) FROM divided_time), 0)) AS model_ns
+  FROM model_latency),
 total AS (
   SELECT batch, name, sum(per_inference) AS kernels, count(DISTINCT layer) AS layers, sum(latency_ns) AS latency_ns,
     coalesce(sum(latency_ns) FILTER (counted IS NULL), 0) AS counted_ns, sum(flops) AS flops,

@@ -19,12 +19,12 @@
 -- @column layer text The framework's name of the layer.
 -- @column type text The layer's operator.
 -- @column depth count Depth of nesting; 0: not inside another layer.
--- @column latency_ns ns Trimmed mean of the layer's latency in one inference, without nested layers.
+-- @column latency_ns ns Mean over the typical inferences of the layer's latency, without nested layers.
 -- @column time_of text Clock of latency_ns: host; or device, if layers are in a CUDA graph.
 -- @column kernels number Number of kernels in one inference; empty: the kernel run does not have the layer.
 -- @column kernel_latency_ns ns Sum of the kernels' durations in one inference.
 -- @column gpu_ns ns Time in one inference in which any of the layer's kernels runs.
--- @column model_share_pct pct Share in the latency of the model-only run; a moment counts for one kernel.
+-- @column model_share_pct pct Share in the model's time, as in time_by_level; a moment counts for one kernel.
 -- @column kernel_share_pct pct Share of kernel_latency_ns in the summed latency of all kernels.
 -- @column flops flops Floating-point operations in one inference.
 -- @column dram_read_bytes bytes Bytes read from the device's memory.
@@ -37,7 +37,10 @@
 -- @column uncounted_pct pct Share of kernel_latency_ns whose counters are not known.
 -- @column counted text The reason why some counters are not known.
 WITH layer AS MATERIALIZED (FROM layer_kernel),
-model AS (SELECT batch, latency_ns AS model_ns FROM model_latency)
+-- The whole is that of time_by_level.
+model AS (
+  SELECT batch, greatest(latency_ns, coalesce((SELECT max(covered_ns) FROM divided_time), 0)) AS model_ns
+  FROM model_latency)
 SELECT batch, ordinal AS index, name AS layer, type, depth, latency_ns, time_of, kernels,
   kernel_ns AS kernel_latency_ns, kernel_ns * coalesce(cover, 1) AS gpu_ns,
   pct(kernel_ns * coalesce(part, 1), model_ns) AS model_share_pct,

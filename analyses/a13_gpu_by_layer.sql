@@ -16,7 +16,7 @@
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text The framework's name of the layer.
 -- @column type text The layer's operator.
--- @column latency_ns ns Trimmed mean of the layer's latency in one inference, without nested layers.
+-- @column latency_ns ns Mean over the typical inferences of the layer's latency, without nested layers.
 -- @column time_of text Clock of latency_ns: host; or device, if layers are in a CUDA graph.
 -- @column gpu_ns ns Union of the kernels' times in one inference; empty: the kernel run does not have the layer.
 -- @column non_gpu_ns ns Part of latency_ns that exceeds gpu_ns.

@@ -19,7 +19,7 @@
 -- @column kernels count Kernels that an inference runs.
 -- @column kernel_latency_ns ns Sum of the kernels' durations in one inference.
 -- @column gpu_ns ns Time in one inference in which any kernel runs.
--- @column gpu_share_pct pct gpu_ns / model latency.
+-- @column gpu_share_pct pct Share of gpu_ns in the model's latency; 100 if it is longer, in a run of its own.
 -- @column flops flops Floating-point operations of the kernels of one inference.
 -- @column dram_read_bytes bytes Bytes read from the device's memory.
 -- @column dram_write_bytes bytes Bytes written to the device's memory.
@@ -39,7 +39,7 @@ total AS (
   FROM kernel_facts(kernel_batches(), $peaks) GROUP BY batch, run_id)
 SELECT batch, model_latency_ns, inputs_of(batch) * 1e9 / model_latency_ns AS throughput_per_s, kernels,
   kernel_latency_ns, kernel_latency_ns * coalesce(cover, 1) AS gpu_ns,
-  pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns) AS gpu_share_pct, flops,
+  least(100, pct(kernel_latency_ns * coalesce(cover, 1), model_latency_ns)) AS gpu_share_pct, flops,
   dram_read_bytes, dram_write_bytes, occupancy_pct, intensity(flops, dram_bytes) AS intensity_flops_per_byte,
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte,
   1e9 * flops / nullif(counted_ns * coalesce(cover, 1), 0) AS arithmetic_flops_per_s,

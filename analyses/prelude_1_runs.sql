@@ -162,6 +162,9 @@ CREATE OR REPLACE TEMP MACRO why_no_loads() AS
       WHERE metric = 'latency_at_rate' OR metric LIKE '%.at\_clients' ESCAPE '\') < 2
     THEN concat('loads: only one was measured: search for a rate with xsp evaluate --scenario max-rate, or give ',
       'several numbers of --clients') END;
+CREATE OR REPLACE TEMP MACRO why_no_batches() AS
+  CASE WHEN (SELECT count(*) FROM measured_run WHERE level = 6) = 1
+    THEN 'batch sizes: kernels were recorded at one alone: profile with --batch 1,8,64' END;
 CREATE OR REPLACE TEMP MACRO why_no_whole() AS
   CASE WHEN EXISTS (FROM audit_fact WHERE name = 'condensed_spans') THEN concat('all inferences and the warm-up: xsp ',
       'condense left out what is below their level model: ask the evaluation from which this copy was made') END;
@@ -338,6 +341,9 @@ CREATE OR REPLACE TEMP MACRO unsettled_text(stopped_by, latency_ns, high_ns, blo
 -- Above these limits, the numbers of a level are doubtful: shares of the latency, and of the processors' time.
 CREATE OR REPLACE TEMP MACRO distorted_share() AS 0.5;
 CREATE OR REPLACE TEMP MACRO high_load_pct() AS 20;
+-- A run that records a level may record those between it and the model, too, and its cost is that of all.
+CREATE OR REPLACE TEMP MACRO recorded_text(level) AS
+  concat(CASE WHEN level > 3 THEN 'the levels down to ' ELSE 'the level ' END, level_name(level));
 -- The reasons why the numbers of a level at a batch size are doubtful. `kind` is unsettled; distorted: recording the
 -- level lengthened an inference, or a step, by more than half; disturbed: recording seems to shorten it, which is
 -- impossible, or other programs used much of the processors or of the GPU; combined: the level has no run of its own.
@@ -357,11 +363,11 @@ CREATE OR REPLACE TEMP TABLE level_doubt AS
     coalesce(why_not_alone(level_name(level)), concat('profile with --levels ', level_name(level))))
   FROM source_run WHERE recorded_level > level
   UNION ALL
-  SELECT batch, level, 'distorted', concat('distorted: recording the level ', level_name(level), ' lengthened ', unit,
+  SELECT batch, level, 'distorted', concat('distorted: recording ', recorded_text(level), ' lengthened ', unit,
     printf(' by %.0f %%', pct(cost_ns, without_ns)))
   FROM recording_cost WHERE cost_ns > distorted_share() * without_ns
   UNION ALL
-  SELECT batch, level, 'disturbed', concat('disturbed: recording the level ', level_name(level),
+  SELECT batch, level, 'disturbed', concat('disturbed: recording ', recorded_text(level),
     printf(' seems to shorten an inference by %.1f %%, which cannot be', -pct(effect_ns, without_ns)))
   FROM recording_effect
   WHERE effect_ns + greatest(half_ns, without_ns * coalesce(

@@ -84,7 +84,7 @@ line AS (
   SELECT 11, 'what', 'framework', NULL, NULL, NULL,
     concat_ws(', ', concat_ws(' ', framework, framework_version),
       (SELECT 'compiled by ' || max(value) FROM site_attribute WHERE key = 'setting.compiler'), run_device.device,
-      threads || ' threads')
+      threads || CASE threads WHEN 1 THEN ' thread' ELSE ' threads' END)
   FROM run JOIN run_device USING (run_id) WHERE run_id = (SELECT run_id FROM model)
   UNION ALL
   SELECT 12, 'what', 'machine', NULL, NULL, NULL, cpu FROM fact WHERE cpu IS NOT NULL
@@ -97,7 +97,7 @@ line AS (
   FROM evaluation values WHERE starts_with(key, 'input_values.')
   UNION ALL
   SELECT 13, 'doubt', level_name(level), NULL, NULL, NULL, doubt FROM level_doubt
-  WHERE level IN (2, 3) AND batch = (SELECT batch FROM wanted)
+  WHERE level IN (2, 3, 6) AND batch = (SELECT batch FROM wanted)
   UNION ALL
   SELECT 14, 'step', CASE WHEN EXISTS (FROM phase) THEN 'training step' ELSE 'step' END, step_ns, 'ns', NULL, concat(
     steps, ' ', part, CASE steps WHEN 1 THEN ' step' ELSE ' steps' END,
@@ -184,6 +184,10 @@ line AS (
   SELECT 49, 'where', CASE WHEN is_early THEN 'copies' ELSE 'no kernel runs' END, of_ns - covered_ns, 'ns', 100 * rest,
     CASE WHEN is_early THEN 'the device copies or sets memory' ELSE 'the GPU waits: see time_of_step' END
   FROM (FROM divided LIMIT 1) WHERE is_device AND rest > 0
+  UNION ALL
+  SELECT 49, 'where', recording_item(covered_ns, of_ns), of_ns - covered_ns, 'ns', NULL,
+    'the kernels took longer in the run that recorded them'
+  FROM (FROM divided LIMIT 1) WHERE is_device AND covered_ns > (1 + 1e-9) * of_ns
   UNION ALL
   -- These shares are those of the inference in which the layers were recorded.
   SELECT 50, 'sum', 'layers together', self_ns, 'ns', pct(self_ns, greatest(self_ns, with_ns)),

@@ -16,7 +16,7 @@
 -- @column tree text The last part of the path, indented.
 -- @column path text The whole path.
 -- @column layers count Number of layers in the path.
--- @column latency_ns ns Sum of the layers' own latencies (trimmed means) in one inference.
+-- @column latency_ns ns Mean over the typical inferences of the sum of the layers' own latencies.
 -- @column share_pct pct Share of latency_ns in the sum of all layers.
 -- @column kernel_ns ns Sum of the durations of the layers' own kernels; empty: none were recorded.
 -- @column kernel_share_pct pct Share of kernel_ns in the sum of all layers.

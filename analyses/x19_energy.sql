@@ -25,8 +25,8 @@
 -- @column input_j j Energy of an input, in joules: energy_j / batch.
 -- @column mean_w w Mean power: energy / stretch, in watts.
 -- @column power_w w Mean of the power that the device reported, in watts.
--- @column power_energy_j j Energy by the reported power: power_w times the time of an inference, in joules.
--- @column agreement_pct pct Percentage by which the energy of the same samples exceeds the reported power.
+-- @column power_energy_j j Energy by the reported power, in joules: energy_j / (1 + agreement_pct / 100).
+-- @column agreement_pct pct Percentage by which the energy of the samples that have both exceeds the reported power.
 -- @column million_kwh number Energy of a million inputs, in kilowatt-hours.
 WITH stretch AS (
   SELECT r.run_id, r.batch, min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns
@@ -64,7 +64,7 @@ mean AS (
 SELECT batch, inferences, samples, stretch_ns, latency_ns, energy_j, uncertainty_j,
   pct(uncertainty_j, energy_j) AS uncertainty_pct, uncertainty_note(samples) AS uncertainty_note,
   energy_j / batch AS input_j, mean_w, power_w,
-  power_w * latency_ns / 1e9 AS power_energy_j,
+  energy_j * power_w / beside_w AS power_energy_j,
   pct(beside_w - power_w, power_w) AS agreement_pct,
   1e6 * energy_j / batch / 3.6e6 AS million_kwh
 FROM mean

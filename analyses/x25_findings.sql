@@ -38,7 +38,8 @@ WITH doubt AS (
     CASE WHEN kind = 'unsettled' AND contains(doubt, 'the number of inferences') THEN 'Measure more (--iterations).'
       WHEN kind = 'unsettled' THEN 'Measure longer (--max-time).' ELSE CASE kind
       WHEN 'disturbed' THEN 'Measure again while no other program runs.'
-      WHEN 'distorted' THEN 'Take the times of that level as shares alone; the times of the levels above it hold.'
+      WHEN 'distorted' THEN concat('Trust the order of what it recorded, and the durations of kernels; ',
+        'the times between them are too long.')
       ELSE 'Record that level in a run of its own (--levels).' END END
   FROM level_doubt WHERE batch = (SELECT batch FROM finding_batch) GROUP BY kind, doubt
   UNION ALL

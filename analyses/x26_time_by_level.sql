@@ -14,6 +14,7 @@
 -- model's call, and the work that the layers launched themselves. If a call returns before the device is done, and the
 -- device takes longer, the device's time is divided instead, and share_ns is a share of it.
 -- @needs model
+-- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch columns=level,parent,name,latency_ns,device_ns,share_pct,detail
 -- @view table bar=share_pct top=40 group=level

@@ -19,6 +19,7 @@
 -- (layer_roofline) and the runtime between them, in the run that recorded the layers. The limit of the kernels, or
 -- layers, alone is only a detail: if the GPU waits for the host, faster kernels gain nothing.
 -- @needs model
+-- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table caption=batch,bottleneck columns=finding,work_bound,work_bound_pct
 -- @column batch count Inputs per inference.
@@ -63,13 +64,16 @@ cause AS MATERIALIZED (
   FROM device_cause WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
 kernel AS (
-  SELECT f.latency_ns AS ns, CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
+  -- Of kernels that run at once, each has the moments that time_of_step gives to it.
+  SELECT f.latency_ns * coalesce(o.alone_ns / o.part_ns, 1) AS ns,
+    CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
       WHEN counted IS NULL THEN
         kernel_limit(f.flops, l2_bytes, dram_bytes, f.peak_flops, peak_l2_bytes, f.peak_bytes, f.latency_ns)
       ELSE c.bound END AS bound,
     CASE WHEN counted IS NULL THEN pct(greatest(least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes),
       1e9 * l2_bytes / peak_l2_bytes), f.latency_ns) END AS ceiling_pct
   FROM kernel_fact f
+    LEFT JOIN overlapped_part o ON o.layer = coalesce(f.layer, 'no layer') AND o.kernel = kernel_label(f.name)
     LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer
     LEFT JOIN (SELECT DISTINCT ON (name) name, bound FROM layer) c ON c.name = own.cost_layer
   WHERE (SELECT is_gpu FROM model)),

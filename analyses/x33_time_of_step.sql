@@ -20,6 +20,7 @@
 -- add up to the step of the run that recorded least, or to the model's latency. Time that ran underneath something else
 -- is hidden.
 -- @needs steps
+-- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view causes
 -- @view table columns=cause,culprit,place,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20

@@ -8,6 +8,7 @@
 -- row of its own, divided by the causes of the device's waiting. Modules and layers are in the order of execution, and
 -- kernels in the order of their time.
 -- @needs model, layer
+-- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view flame_graph depth=depth name=tree value=share_ns kind=type
 -- @view table caption=batch columns=tree,type,share_ns,share_pct,executions bar=share_pct top=200

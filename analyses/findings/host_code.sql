@@ -20,6 +20,7 @@ SELECT concat('The program''s own code on the host takes ', step_share(ns),
       THEN concat(culprit, ' launches no kernel here: keep its data on the device, or compute it once and not in ',
         'each ', unit_name(), '.')
     WHEN layer IS NOT NULL OR culprit IS NULL OR culprit IN (SELECT type FROM layer_site)
+        OR culprit IN (SELECT name FROM span WHERE level = 2 UNION SELECT type FROM span WHERE level = 2)
         OR culprit IN (SELECT function FROM framework)
       THEN concat('Call fewer modules and operators, each on more data',
         coalesce(', or compile the model (' || compiler_name() || ')', ''),

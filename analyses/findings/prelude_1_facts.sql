@@ -23,7 +23,9 @@ CREATE OR REPLACE TEMP TABLE finding_usable AS
 
 -- The compiler that the framework of the runs offers; NULL: it offers none, or always compiles.
 CREATE OR REPLACE TEMP MACRO offered_compiler() AS (
-  SELECT CASE WHEN any_value(framework) LIKE 'jax%' THEN 'jax.jit'
+  -- What is watched of a program in JAX are its calls of compiled functions.
+  SELECT CASE WHEN any_value(framework) LIKE 'jax%' AND fact_of('recorded_by') IS NOT NULL THEN NULL
+    WHEN any_value(framework) LIKE 'jax%' THEN 'jax.jit'
     WHEN any_value(framework) LIKE 'tensorflow%' OR any_value(framework) LIKE 'keras%' THEN 'tf.function'
     WHEN any_value(framework) IN ('onnxruntime', 'tensorrt', 'pjrt', 'ggml', 'mxnet', 'opencv_dnn') THEN NULL
     ELSE 'torch.compile' END FROM run);

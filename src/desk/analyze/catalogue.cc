@@ -16,7 +16,7 @@ namespace {
 const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
                                          "layer_energy",  "clocks",   "training", "steps",
                                          "library_calls", "samples",  "watched",  "requests",
-                                         "tokens",        "loads",    "whole"};
+                                         "tokens",        "loads",    "batches",  "whole"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -74,9 +74,17 @@ std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
              "clocks, training, steps, library_calls, samples, watched, requests, tokens, loads, "
-             "whole";
+             "batches, whole";
     }
     needs.push_back(std::move(need));
+  }
+  return {};
+}
+
+std::string add_doubts(std::vector<std::string>& levels, std::string_view rest) {
+  for (std::string& level : trimmed(split(rest, ','))) {
+    if (!contains(level_names(), level)) return "'" + level + "' is no level";
+    levels.push_back(std::move(level));
   }
   return {};
 }
@@ -92,6 +100,7 @@ class HeaderParser {
     if (key == "title") return single(analysis_.title, rest, false);
     if (key == "question") return single(analysis_.question, rest, false);
     if (key == "needs") return add_needs(analysis_.needs, rest);
+    if (key == "doubts") return add_doubts(analysis_.doubts, rest);
     if (key == "param") return param(rest);
     if (key == "column") return column(rest);
     if (key == "view") return view(rest);

@@ -13,7 +13,9 @@
 //                                          (allocations), `energy`,
 //                                          `clocks` (of the device), `training`,
 //                                          `library_calls`, `samples`,
-//                                          `watched` (steps of a program), `requests`, `tokens`
+//                                          `watched` (steps of a program), `requests`, `tokens`,
+//                                          `batches` (kernels at several batch sizes)
+//     -- @doubts kernel                    further levels whose doubts are doubts about its result
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns
@@ -84,10 +86,11 @@ struct Analysis {
   std::string name;
   std::string title;
   std::string question;
-  std::string description;         // the prose of the header, one paragraph
-  std::vector<std::string> needs;  // levels by name, "peak", "counters", "memory", "energy",
-                                   // "layer_energy", "clocks", "training", "library_calls",
-                                   // "samples", "watched"
+  std::string description;          // the prose of the header, one paragraph
+  std::vector<std::string> needs;   // levels by name, "peak", "counters", "memory", "energy",
+                                    // "layer_energy", "clocks", "training", "library_calls",
+                                    // "samples", "watched"
+  std::vector<std::string> doubts;  // further levels whose doubts stand below the result
   std::vector<Param> params;
   std::vector<Column> columns;
   std::vector<View> views;

@@ -224,7 +224,9 @@ Status apply_rules(Database& database, const Analysis& analysis,
 std::string levels_of(const Analysis& analysis) {
   std::string levels;
   const auto& names = level_names();
-  for (const std::string& need : analysis.needs) {
+  std::vector<std::string> shown = analysis.needs;
+  shown.insert(shown.end(), analysis.doubts.begin(), analysis.doubts.end());
+  for (const std::string& need : shown) {
     const std::string level = need == "counters" || need == "memory" ? "kernel"
                               : need == "steps"                      ? "model"
                                                                      : need;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "desk/cli/answer_parts.h"
@@ -74,8 +75,8 @@ std::string cause_lines(const std::vector<Cause>& causes, double whole_ns,
   return text;
 }
 
-// Returns the lines of the program that took most of its threads' time, for a program without
-// repeating steps.
+// Returns the lines of the program at which its threads ran most, for a program without repeating
+// steps.
 std::string lines_text(store::Database& database, const Terminal& terminal) {
   const auto table = rows_of(database, "functions");
   if (!table || table->rows.empty()) return {};
@@ -84,11 +85,16 @@ std::string lines_text(store::Database& database, const Terminal& terminal) {
                  "No steps were seen (xsp.step() or xsp_step() marks them). The time of all "
                  "threads that ran, by line of the program:",
                  terminal.width, 0);
+  std::vector<size_t> order(table->rows.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return Row(*table, a).number("running_pct") > Row(*table, b).number("running_pct");
+  });
   std::vector<Cause> lines;
   double rest = 1;
-  for (size_t i = 0; i < std::min(kLinesShown, table->rows.size()); ++i) {
-    const Row row(*table, i);
-    const double share = row.number("share_pct") / 100;
+  for (size_t i = 0; i < std::min(kLinesShown, order.size()); ++i) {
+    const Row row(*table, order[i]);
+    const double share = row.number("running_pct") / 100;
     if (share < kLeastShare) break;
     const std::string place = row.text("place");
     const std::string calls = row.text("calls");

@@ -58,6 +58,7 @@ void add_cause_columns(TableBuilder* table, size_t evaluations) {
 
 Result<Comparison> compare_causes(Databases evaluations, const CompareOptions& options) {
   XSP_TRY(Choice choice, choose_batch(evaluations, "model", options.batch));
+  XSP_CHECK_OK(warn_of_distortion(evaluations, "kernel", &choice));
   std::vector<Causes> of;
   std::vector<double> totals;
   std::set<std::string> names;

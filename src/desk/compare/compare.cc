@@ -194,6 +194,23 @@ Result<Choice> choose_batch(Databases evaluations, const std::string& level,
   return choice;
 }
 
+Status warn_of_distortion(Databases evaluations, const std::string& level, Choice* choice) {
+  for (size_t e = 0; e < evaluations.size(); ++e) {
+    if (!choice->has[e]) continue;
+    XSP_TRY(const store::Table doubts,
+            analyze::query_with_prelude(
+                *evaluations[e],
+                "SELECT DISTINCT doubt FROM level_doubt WHERE kind = 'distorted' AND "
+                "level_name(level) = $level AND batch = $batch",
+                {{"level", level}, {"batch", choice->batch}}));
+    for (const auto& row : doubts.rows) {
+      choice->warnings.push_back(letter_of(e) + ", batch " + std::to_string(choice->batch) + ": " +
+                                 text_of(row[0]));
+    }
+  }
+  return Ok{};
+}
+
 Result<Comparison> compare(std::string_view table, Databases evaluations,
                            const CompareOptions& options) {
   if (evaluations.size() < kComparedMin || evaluations.size() > kComparedMax) {

@@ -80,6 +80,7 @@ void add_layer_columns(TableBuilder* table, size_t evaluations) {
 struct Layers {
   std::vector<std::vector<LayerCost>> of;  // by evaluation; empty: not measured
   std::vector<double> totals;
+  bool are_on_device = false;  // all times are of their kernels, which recording does not change
 };
 
 Result<Layers> gather(Databases evaluations, LayerTime time, Choice* choice) {
@@ -103,6 +104,7 @@ Result<Layers> gather(Databases evaluations, LayerTime time, Choice* choice) {
     on_device += device ? 1 : 0;
     ++measured;
   }
+  layers.are_on_device = on_device == measured;
   if (on_device > 0 && on_device < measured) {
     choice->warnings.push_back("the layers' times are not of one kind: " + times);
   }
@@ -143,6 +145,7 @@ Rank fill(const LayerSet& set, const Layers& layers, const std::vector<bool>& ha
 Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& options) {
   XSP_TRY(Choice choice, choose_batch(evaluations, "layer", options.batch));
   XSP_TRY(const Layers layers, gather(evaluations, options.time, &choice));
+  if (!layers.are_on_device) XSP_CHECK_OK(warn_of_distortion(evaluations, "layer", &choice));
   TableBuilder table;
   add_layer_columns(&table, evaluations.size());
   std::vector<Rank> ranks;

@@ -59,6 +59,8 @@ struct Choice {
 // level. Fails if the reference, or every other evaluation, did not.
 Result<Choice> choose_batch(Databases evaluations, const std::string& level,
                             const std::optional<int64_t>& batch);
+// Adds a warning for each evaluation in which recording distorted the times of that level.
+Status warn_of_distortion(Databases evaluations, const std::string& level, Choice* choice);
 
 // One layer of one evaluation.
 struct LayerCost {

@@ -53,7 +53,7 @@ export function distortion(
       : `${amount} % below the one of the model alone, within what runs differ by`;
   const use =
     pct > MOST_DISTORTION_PCT
-      ? 'It is distorted: only the order of the spans holds, neither their times nor their proportions.'
+      ? 'It is distorted: the order of the spans holds, and the durations of kernels, not the times between.'
       : 'Order and proportion hold.';
   return (
     `Recording slows what is above it: the model's latency in this run is ${words}. ` +

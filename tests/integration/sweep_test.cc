@@ -274,6 +274,35 @@ TEST_F(SweepFileTest, ACatalogueThatCannotBeWrittenIsSaidBeforeTheFirstTask) {
   EXPECT_TRUE(fs::is_empty(folder / "a" / "attempts"));
 }
 
+TEST_F(SweepFileTest, ASweepGoesOnInTheCatalogueWhereItBegan) {
+  write_file("sweep.yaml",
+             "name: a\nmodels: [\"fake:layers=1,us=100\"]\nbatches: [1, 2]\n"
+             "options: {max-time: 0.1, no-peaks: true}\n");
+  const Finished begun = run({"sweep", "sweep.yaml", "--db", "all.sqlite", "--no-site"});
+  ASSERT_EQ(begun.status, 0) << begun.err << begun.out;
+  fs::remove(folder / "a" / "results" / "fake_layers_1_us_100-b1.xsp");
+  fs::remove(folder / "all.sqlite");
+  const Finished resumed = run({"sweep", "resume", "a", "--no-site"});
+  EXPECT_EQ(resumed.status, 0) << resumed.err << resumed.out;
+  EXPECT_FALSE(fs::exists(folder / "a" / "catalogue.sqlite"));
+  const Finished asked = run({"catalogue", "query", "--db", "all.sqlite",
+                              "SELECT count(*) AS n FROM evaluation", "--format", "json"});
+  EXPECT_EQ(json::parse(asked.out, nullptr, false)[0]["n"], 2) << asked.err;
+  const Finished named = run({"sweep", "resume", "a", "--no-site", "--db", "other.sqlite"});
+  EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_TRUE(fs::exists(folder / "other.sqlite"));
+}
+
+TEST_F(SweepFileTest, APasswordIsNotKept) {
+  write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\n");
+  const Finished refused =
+      run({"sweep", "sweep.yaml", "--db", "postgresql://u:hidden@127.0.0.1:1/none"});
+  EXPECT_NE(refused.status, 0);
+  EXPECT_EQ(error_lines(refused), 1) << refused.err;
+  EXPECT_EQ(refused.err.find("hidden"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(folder / "a"));
+}
+
 TEST_F(SweepFileTest, AnOptionThatIsWrongIsNotTriedAgain) {
   write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\noptions: {nosuch: 1}\n");
   const Finished finished = run({"sweep", "sweep.yaml"});

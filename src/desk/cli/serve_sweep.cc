@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "desk/catalogue/engine.h"
 #include "desk/cli/serve_child.h"
 #include "desk/manifest/shipped.h"
 #include "desk/sweep/child.h"
@@ -71,7 +72,8 @@ fs::path NetworkSweeps::folder_of(const std::string& name) const {
 Result<serve::SweepState> NetworkSweeps::start(const std::string& text) {
   XSP_CHECK_OK(sweep::check_foreign({kFile, text}, check_model));
   const std::string whole = text + "\n" + options_.settings;
-  XSP_TRY(const sweep::Plan plan, sweep::expand({kFile, whole}, executor_));
+  XSP_TRY(sweep::Plan plan, sweep::expand({kFile, whole}, executor_));
+  plan.place = catalogue::lasting_place(options_.place);
   const std::lock_guard<std::mutex> lock(mutex_);
   std::error_code error;
   if (known_.count(plan.name) != 0 || fs::exists(folder_of(plan.name), error)) {

@@ -1,8 +1,9 @@
 // Tests what xsp serve does for those who have a token: models answer, sweeps run, notes are kept.
 #include <signal.h>
 
-#include <cstdlib>
+#include <chrono>
 #include <functional>
+#include <thread>
 
 #include "tests/integration/http.h"
 #include "tests/integration/run_xsp.h"
@@ -54,6 +55,36 @@ class ServeRequestsTest : public XspTest {
     return body_of(send_request(port, "POST", "/api/v1" + target, body, token_));
   }
 
+  json remove(uint16_t port, const std::string& target) const {
+    return body_of(send_request(port, "DELETE", "/api/v1" + target, "", token_));
+  }
+  static std::string sweep_text(const std::string& name, const std::string& seconds) {
+    return "name: " + name + "\nmodels: [first]\nframeworks: [fake]\nbatches: [1, 2]\n" +
+           "options: {max-time: " + seconds + ", no-peaks: true}\n";
+  }
+  // Waits until `is_so` holds for the sweep, and returns what the server says of it.
+  static json sweep_when(uint16_t port, const std::string& name,
+                         const std::function<bool(const json&)>& is_so) {
+    json state;
+    for (int i = 0; i < 600; ++i) {
+      state = body_of(get(port, "/api/v1/sweeps/" + name));
+      if (state.is_object() && state.contains("state") && is_so(state)) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    return state;
+  }
+  // Returns the cells of one column of a listing.
+  static json column(uint16_t port, const std::string& listing, const std::string& name) {
+    const json rows = body_of(get(port, "/api/v1" + listing));
+    json cells = json::array();
+    if (!rows.is_object() || !rows.contains("columns")) return rows;
+    for (size_t i = 0; i < rows["columns"].size(); ++i) {
+      if (rows["columns"][i]["name"] != name) continue;
+      for (const json& row : rows["rows"]) cells.push_back(row[i]);
+    }
+    return cells;
+  }
+
   std::string token_;
 };
 
@@ -68,6 +99,52 @@ TEST_F(ServeRequestsTest, AModelOfAManifestThatDescribesSeveralAnswers) {
     ASSERT_EQ(one["status"], "ok") << one;
     EXPECT_EQ(one["outputs"][0]["label"], "five") << one;
   }
+}
+
+TEST_F(ServeRequestsTest, AFailedSweepSaysWhyAndSaysItAgain) {
+  fs::remove(folder / "manifests" / "model.fake");
+  json ended, by_id, listed, again;
+  serve([&](uint16_t port) {
+    const json begun = post(port, "/sweeps", sweep_text("one", "0.1"));
+    ended = sweep_when(port, "one", [](const json& one) {
+      return one["state"] != "waiting" && one["state"] != "running";
+    });
+    by_id = body_of(get(port, "/api/v1/sweeps/" + begun.value("id", "none")));
+    listed = column(port, "/sweeps?sweep=one", "state");
+  });
+  serve([&](uint16_t port) { again = body_of(get(port, "/api/v1/sweeps/one")); });
+  EXPECT_EQ(ended["state"], "failed") << ended;
+  const std::string reason = ended.value("reason", "");
+  EXPECT_TRUE(reason.starts_with("2 of 2 tasks have no result: ")) << reason;
+  EXPECT_NE(reason.find("model.fake: no such file"), std::string::npos) << reason;
+  EXPECT_EQ(by_id, ended);
+  EXPECT_EQ(listed, json::array({"failed"}));
+  EXPECT_EQ(again, ended);
+}
+
+TEST_F(ServeRequestsTest, ACancelledSweepIsSoEverywhere) {
+  json running, never, cancelled, listed, tasks, again;
+  serve([&](uint16_t port) {
+    post(port, "/sweeps", sweep_text("slow", "60"));
+    post(port, "/sweeps", sweep_text("never", "60"));
+    never = remove(port, "/sweeps/never");
+    running = sweep_when(port, "slow", [](const json& one) { return one["running"] > 0; });
+    cancelled = remove(port, "/sweeps/" + running.value("id", "none"));
+    listed = column(port, "/sweeps", "state");
+    tasks = column(port, "/tasks?sweep=slow", "state");
+  });
+  serve([&](uint16_t port) {
+    for (const char* name : {"slow", "never"}) {
+      again.push_back(body_of(get(port, std::string("/api/v1/sweeps/") + name)));
+    }
+  });
+  EXPECT_EQ(cancelled["state"], "cancelled") << cancelled;
+  EXPECT_EQ(cancelled["name"], "slow");
+  EXPECT_NE(cancelled["reason"], "");
+  EXPECT_EQ(never["state"], "cancelled") << never;
+  EXPECT_EQ(listed, json::array({"cancelled"}));
+  EXPECT_EQ(tasks, json::array({"pending", "pending"}));
+  EXPECT_EQ(again, json::array({cancelled, never}));
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ class SweepTest : public XspTest, public testing::WithParamInterface<const char*
   json noted_sweep() const {
     const Finished asked = run({"catalogue", "query", "--db", "out/catalogue.sqlite",
                                 "SELECT name, sweep.state, created_at, count(*) AS tasks, "
-                                "sum(task.state = 'done') AS done "
+                                "sum(task.state = 'done') AS done, "
+                                "sum(task.state IN ('running', 'waiting')) AS held "
                                 "FROM sweep JOIN task ON task.sweep = sweep.id GROUP BY sweep.id",
                                 "--format", "json"});
     const json rows = json::parse(asked.out, nullptr, false);
@@ -237,6 +238,11 @@ TEST_P(SweepTest, ACancelledSweepLeavesNothing) {
   const Finished finished = begin(options);
   EXPECT_EQ(finished.status, 1) << finished.out;
   EXPECT_NE(finished.err.find("xsp sweep resume"), std::string::npos) << finished.err;
+  const json noted = noted_sweep();
+  EXPECT_EQ(noted["state"], "cancelled");
+  if (std::string(GetParam()) == "local") {
+    EXPECT_EQ(noted["held"], 0);
+  }
   EXPECT_EQ(sweep({"cancel", "out"}).status, 0);
   for (int i = 0; i < 100 && engine_->left() > 0; ++i)
     std::this_thread::sleep_for(milliseconds(100));
@@ -301,6 +307,20 @@ TEST_F(SweepFileTest, APasswordIsNotKept) {
   EXPECT_EQ(error_lines(refused), 1) << refused.err;
   EXPECT_EQ(refused.err.find("hidden"), std::string::npos) << refused.err;
   EXPECT_FALSE(fs::exists(folder / "a"));
+}
+
+TEST_F(SweepFileTest, ASweepWithoutAResultHasFailed) {
+  write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\noptions: {nosuch: 1}\n");
+  EXPECT_EQ(run({"sweep", "sweep.yaml"}).status, 1);
+  const Finished asked = run({"catalogue", "query", "--db", "a/catalogue.sqlite",
+                              "SELECT state FROM sweep", "--format", "json"});
+  EXPECT_EQ(json::parse(asked.out, nullptr, false)[0]["state"], "failed") << asked.err;
+  std::ifstream file(folder / "a" / "end.json");
+  const json end = json::parse(file, nullptr, false);
+  EXPECT_EQ(end["state"], "failed");
+  const std::string reason = end["reason"];
+  EXPECT_TRUE(reason.starts_with("1 of 1 tasks have no result: ")) << reason;
+  EXPECT_NE(reason.find("--nosuch"), std::string::npos) << reason;
 }
 
 TEST_F(SweepFileTest, AnOptionThatIsWrongIsNotTriedAgain) {

@@ -38,7 +38,7 @@ struct Sweep {
   std::string id;
   std::string name;        // several sweeps may have the same
   std::string spec;        // its file
-  std::string state;       // "done", or "open"
+  std::string state;       // "open", "done", "failed" or "cancelled"
   std::string created_at;  // counts when the sweep is noted for the first time
 };
 

@@ -48,32 +48,53 @@ Status check_server(const std::string& place) {
                    "in PGPASSWORD"};
 }
 
-// Lets the executor run the plan, and reports the end.
+// Lets the executor run the plan until all tasks are settled, or there is an interrupt.
+Result<View> run_plan(const SweepOptions& options, const std::string& place, const Folder& folder,
+                      const Plan& plan, const executors::Executor& executor,
+                      const std::atomic<int>& stop) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
+  SweepNotes notes(place, plan);
+  XSP_CHECK_OK(notes.begin(sweep::view_of(folder, plan)));
+  SweepProgress progress(plan, options.is_quiet);
+  return sweep::run_sweep(folder, plan, *session, stop, [&](const View& now) {
+    progress.show(now);
+    notes.show(now);
+  });
+}
+
+// Notes in the catalogue and in the folder how the sweep ended.
+Status note_end(const SweepOptions& options, const std::string& place, const Folder& folder,
+                const Plan& plan, const View& view, sweep::SweepEnd end) {
+  const Status noted = note_sweep(place, plan, view, end.state, options.is_quiet, folder);
+  if (!noted.ok()) end = {"failed", noted.error().text};
+  XSP_CHECK_OK(folder.note_end(end));
+  return noted;
+}
+
+// Runs the plan, and reports the end.
 Status work(const SweepOptions& options, const Folder& folder, const Plan& plan) {
   XSP_TRY(const auto lock, folder.lock());
   XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
   const std::string place = place_of(options, folder, plan);
+  XSP_CHECK_OK(folder.note_end(std::nullopt));
   const experiment::Interrupts interrupts;
-  View view;
-  {
-    XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
-    SweepNotes notes(place, plan);
-    XSP_CHECK_OK(notes.begin(sweep::view_of(folder, plan)));
-    SweepProgress progress(plan, options.is_quiet);
-    XSP_TRY(view,
-            sweep::run_sweep(folder, plan, *session, interrupts.count(), [&](const View& now) {
-              progress.show(now);
-              notes.show(now);
-            }));
+  const Result<View> ran = run_plan(options, place, folder, plan, executor, interrupts.count());
+  const bool is_over = ran.ok() && ran->is_over();
+  // An interrupt has ended tasks that the last look at the engine still saw.
+  const View view = is_over ? *ran : sweep::view_of(folder, plan);
+  if (!ran.ok()) {
+    (void)note_end(options, place, folder, plan, view, {"failed", ran.error().text});
+    return ran.error();
   }
-  XSP_CHECK_OK(note_sweep(place, plan, view, options.is_quiet, folder));
+  const sweep::SweepEnd end = sweep::end_of(view, is_over);
+  XSP_CHECK_OK(note_end(options, place, folder, plan, view, end));
   XSP_CHECK_OK(print_results(place, folder, plan, view));
   if (!options.has_no_site && view.count(sweep::State::kDone) > 0) {
     XSP_CHECK_OK(write_sweep_site(place, folder, options.is_quiet));
   }
-  if (interrupts.count() > 0 && !view.is_over()) {
+  if (!is_over) {
     return Error{Code::kInterrupted, "interrupted: the results so far are in " +
                                          folder.path().string() + ": go on with xsp sweep resume " +
                                          folder.path().string()};

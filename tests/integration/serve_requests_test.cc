@@ -103,7 +103,7 @@ TEST_F(ServeRequestsTest, AModelOfAManifestThatDescribesSeveralAnswers) {
 
 TEST_F(ServeRequestsTest, AFailedSweepSaysWhyAndSaysItAgain) {
   fs::remove(folder / "manifests" / "model.fake");
-  json ended, by_id, listed, again;
+  json ended, by_id, listed, reasons, again;
   serve([&](uint16_t port) {
     const json begun = post(port, "/sweeps", sweep_text("one", "0.1"));
     ended = sweep_when(port, "one", [](const json& one) {
@@ -111,6 +111,7 @@ TEST_F(ServeRequestsTest, AFailedSweepSaysWhyAndSaysItAgain) {
     });
     by_id = body_of(get(port, "/api/v1/sweeps/" + begun.value("id", "none")));
     listed = column(port, "/sweeps?sweep=one", "state");
+    reasons = column(port, "/tasks?sweep=one", "reason");
   });
   serve([&](uint16_t port) { again = body_of(get(port, "/api/v1/sweeps/one")); });
   EXPECT_EQ(ended["state"], "failed") << ended;
@@ -119,6 +120,11 @@ TEST_F(ServeRequestsTest, AFailedSweepSaysWhyAndSaysItAgain) {
   EXPECT_NE(reason.find("model.fake: no such file"), std::string::npos) << reason;
   EXPECT_EQ(by_id, ended);
   EXPECT_EQ(listed, json::array({"failed"}));
+  ASSERT_EQ(reasons.size(), 2u) << reasons;
+  for (const json& one : reasons) {
+    ASSERT_TRUE(one.is_string()) << reasons;
+    EXPECT_NE(one.get<std::string>().find("model.fake: no such file"), std::string::npos) << one;
+  }
   EXPECT_EQ(again, ended);
 }
 

@@ -48,8 +48,9 @@ struct Task {
   std::string state;
   int attempt = 0;  // how many there were
   std::string subject;
-  double seconds = 0;  // 0: it is not done
-  std::string host;    // the machine that did it
+  double seconds = 0;       // 0: it is not done
+  std::string host;         // the machine that did it
+  std::string reason = {};  // why it waits, or has no result
 };
 
 class Catalogue {

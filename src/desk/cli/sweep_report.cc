@@ -88,7 +88,7 @@ Status note_tasks(Catalogue& catalogue, const sweep::Plan& plan, const View& vie
   for (size_t i = 0; i < plan.tasks.size(); ++i) {
     const TaskView& task = view.tasks[i];
     tasks.push_back({plan.tasks[i].name, plan.tasks[i].subject(), text_of(task.state),
-                     task.attempts, plan.tasks[i].subject(), task.seconds, task.where});
+                     task.attempts, plan.tasks[i].subject(), task.seconds, task.where, task.why});
   }
   return catalogue.note_sweep({plan.id, plan.name, plan.source, state, experiment::utc_now()},
                               tasks);

@@ -101,6 +101,25 @@ TEST_F(ServeRequestsTest, AModelOfAManifestThatDescribesSeveralAnswers) {
   }
 }
 
+TEST_F(ServeRequestsTest, ANoteNeedsARunThatExists) {
+  const Finished profiled = run(
+      {"profile", "fake:layers=1,us=50", "--max-time", "0.1", "--no-peaks", "-o", "served/a.xsp"});
+  ASSERT_EQ(profiled.status, 0) << profiled.err;
+  std::string kept, refused;
+  serve([&](uint16_t port) {
+    const std::string rest = ", \"from_ns\": 0, \"to_ns\": 9, \"text\": \"t\"}";
+    const auto note = [&](const std::string& number) {
+      return send_request(port, "POST", "/api/v1/evaluations/a.xsp/notes",
+                          "{\"run\": " + number + rest, token_);
+    };
+    kept = note("1");
+    refused = note("99");
+  });
+  EXPECT_TRUE(kept.starts_with("HTTP/1.1 201")) << kept;
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 404")) << refused;
+  EXPECT_NE(refused.find("run 99: not in this evaluation"), std::string::npos) << refused;
+}
+
 TEST_F(ServeRequestsTest, AFailedSweepSaysWhyAndSaysItAgain) {
   fs::remove(folder / "manifests" / "model.fake");
   json ended, by_id, listed, reasons, again;

@@ -150,6 +150,7 @@ def notes(suite):
                   json.dumps(note | {"text": "x" * 3000}), json.dumps(note | {"to_ns": "late"})):
         suite.ask("POST", route, 400, "run", wrong)
     suite.ask("POST", "/evaluations/none.xsp/notes", 404, "run", json.dumps(note))
+    suite.ask("POST", route, 404, "run", json.dumps(note | {"run": 99}))
     written = suite.ask("POST", route, 201, "run", json.dumps(note))["notes"]
     told = [(one["id"], one["text"]) for one in written]
     suite.expect(told == [(1, "a slow start")], f"written: {written}")

@@ -66,6 +66,15 @@ TEST_F(ServeTest, WhatCannotBeServedIsOneLine) {
   }
 }
 
+TEST_F(ServeTest, ACatalogueThatIsNotThereIsNamedWithoutOptionsOfOtherVerbs) {
+  const Finished finished = run({"serve", "--catalogue", "nosuch/c.sqlite"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_NE(finished.err.find("nosuch/c.sqlite: no catalogue is there: "), std::string::npos)
+      << finished.err;
+  EXPECT_EQ(finished.err.find("name one with --db"), std::string::npos) << finished.err;
+}
+
 TEST_F(ServeTest, AReportIsOneFileAndNothingBesideIt) {
   profile("a.xsp");
   profile("b.xsp");

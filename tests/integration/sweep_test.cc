@@ -91,7 +91,8 @@ class SweepTest : public XspTest, public testing::WithParamInterface<const char*
   json noted_sweep() const {
     const Finished asked = run({"catalogue", "query", "--db", "out/catalogue.sqlite",
                                 "SELECT name, sweep.state, created_at, count(*) AS tasks, "
-                                "sum(task.state = 'done') AS done "
+                                "sum(task.state = 'done') AS done, "
+                                "sum(task.state IN ('running', 'waiting')) AS held "
                                 "FROM sweep JOIN task ON task.sweep = sweep.id GROUP BY sweep.id",
                                 "--format", "json"});
     const json rows = json::parse(asked.out, nullptr, false);
@@ -237,6 +238,11 @@ TEST_P(SweepTest, ACancelledSweepLeavesNothing) {
   const Finished finished = begin(options);
   EXPECT_EQ(finished.status, 1) << finished.out;
   EXPECT_NE(finished.err.find("xsp sweep resume"), std::string::npos) << finished.err;
+  const json noted = noted_sweep();
+  EXPECT_EQ(noted["state"], "cancelled");
+  if (std::string(GetParam()) == "local") {
+    EXPECT_EQ(noted["held"], 0);
+  }
   EXPECT_EQ(sweep({"cancel", "out"}).status, 0);
   for (int i = 0; i < 100 && engine_->left() > 0; ++i)
     std::this_thread::sleep_for(milliseconds(100));
@@ -272,6 +278,49 @@ TEST_F(SweepFileTest, ACatalogueThatCannotBeWrittenIsSaidBeforeTheFirstTask) {
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(error_lines(finished), 1) << finished.err;
   EXPECT_TRUE(fs::is_empty(folder / "a" / "attempts"));
+}
+
+TEST_F(SweepFileTest, ASweepGoesOnInTheCatalogueWhereItBegan) {
+  write_file("sweep.yaml",
+             "name: a\nmodels: [\"fake:layers=1,us=100\"]\nbatches: [1, 2]\n"
+             "options: {max-time: 0.1, no-peaks: true}\n");
+  const Finished begun = run({"sweep", "sweep.yaml", "--db", "all.sqlite", "--no-site"});
+  ASSERT_EQ(begun.status, 0) << begun.err << begun.out;
+  fs::remove(folder / "a" / "results" / "fake_layers_1_us_100-b1.xsp");
+  fs::remove(folder / "all.sqlite");
+  const Finished resumed = run({"sweep", "resume", "a", "--no-site"});
+  EXPECT_EQ(resumed.status, 0) << resumed.err << resumed.out;
+  EXPECT_FALSE(fs::exists(folder / "a" / "catalogue.sqlite"));
+  const Finished asked = run({"catalogue", "query", "--db", "all.sqlite",
+                              "SELECT count(*) AS n FROM evaluation", "--format", "json"});
+  EXPECT_EQ(json::parse(asked.out, nullptr, false)[0]["n"], 2) << asked.err;
+  const Finished named = run({"sweep", "resume", "a", "--no-site", "--db", "other.sqlite"});
+  EXPECT_EQ(named.status, 0) << named.err;
+  EXPECT_TRUE(fs::exists(folder / "other.sqlite"));
+}
+
+TEST_F(SweepFileTest, APasswordIsNotKept) {
+  write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\n");
+  const Finished refused =
+      run({"sweep", "sweep.yaml", "--db", "postgresql://u:hidden@127.0.0.1:1/none"});
+  EXPECT_NE(refused.status, 0);
+  EXPECT_EQ(error_lines(refused), 1) << refused.err;
+  EXPECT_EQ(refused.err.find("hidden"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(folder / "a"));
+}
+
+TEST_F(SweepFileTest, ASweepWithoutAResultHasFailed) {
+  write_file("sweep.yaml", "name: a\nmodels: [\"fake:layers=1,us=100\"]\noptions: {nosuch: 1}\n");
+  EXPECT_EQ(run({"sweep", "sweep.yaml"}).status, 1);
+  const Finished asked = run({"catalogue", "query", "--db", "a/catalogue.sqlite",
+                              "SELECT state FROM sweep", "--format", "json"});
+  EXPECT_EQ(json::parse(asked.out, nullptr, false)[0]["state"], "failed") << asked.err;
+  std::ifstream file(folder / "a" / "end.json");
+  const json end = json::parse(file, nullptr, false);
+  EXPECT_EQ(end["state"], "failed");
+  const std::string reason = end["reason"];
+  EXPECT_TRUE(reason.starts_with("1 of 1 tasks have no result: ")) << reason;
+  EXPECT_NE(reason.find("--nosuch"), std::string::npos) << reason;
 }
 
 TEST_F(SweepFileTest, AnOptionThatIsWrongIsNotTriedAgain) {

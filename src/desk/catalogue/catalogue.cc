@@ -110,8 +110,8 @@ Result<Catalogue> Catalogue::open(const std::string& place) {
 Result<Catalogue> Catalogue::open_for_reading(const std::string& place) {
   std::error_code error;
   if (!is_server(place) && !fs::exists(place, error)) {
-    return failed(place +
-                  ": no catalogue is there: name one with --db, or make it with xsp catalogue add");
+    return failed(place + ": no catalogue is there: name the file of one, or make it with xsp " +
+                  "catalogue add --db " + place);
   }
   XSP_TRY(std::unique_ptr<Engine> engine, open_engine(place, true));
   XSP_CHECK_OK(check_schema(*engine));

@@ -38,7 +38,7 @@ struct Sweep {
   std::string id;
   std::string name;        // several sweeps may have the same
   std::string spec;        // its file
-  std::string state;       // "done", or "open"
+  std::string state;       // "open", "done", "failed" or "cancelled"
   std::string created_at;  // counts when the sweep is noted for the first time
 };
 
@@ -48,8 +48,9 @@ struct Task {
   std::string state;
   int attempt = 0;  // how many there were
   std::string subject;
-  double seconds = 0;  // 0: it is not done
-  std::string host;    // the machine that did it
+  double seconds = 0;       // 0: it is not done
+  std::string host;         // the machine that did it
+  std::string reason = {};  // why it waits, or has no result
 };
 
 class Catalogue {

@@ -1,6 +1,8 @@
 #include "desk/catalogue/engine.h"
 
+#include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 namespace xsp::catalogue {
@@ -16,10 +18,39 @@ Status write_once(Engine& engine, const std::function<Status()>& work) {
   return ended.ok() ? Status(Ok{}) : Status(ended.error());
 }
 
+// Returns the parameters of an address but for those that may hold a secret.
+std::string open_parameters(std::string_view query) {
+  std::string kept;
+  while (!query.empty()) {
+    const std::string_view one = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(query.size(), one.size() + 1));
+    const std::string_view name = one.substr(0, one.find('='));
+    const bool is_secret = name.find("password") != name.npos || name.find("secret") != name.npos ||
+                           name.find('%') != name.npos;
+    if (!is_secret) kept += (kept.empty() ? "?" : "&") + std::string(one);
+  }
+  return kept;
+}
+
 }  // namespace
 
 bool is_server(std::string_view place) {
   return place.starts_with("postgresql://") || place.starts_with("postgres://");
+}
+
+std::string lasting_place(const std::string& place) {
+  if (!is_server(place)) return std::filesystem::absolute(place).lexically_normal().string();
+  // "SCHEME://[USER[:PASSWORD]@]HOST...[?PARAMETERS]", taken apart as libpq does.
+  const size_t begin = place.find("://") + 3;
+  const size_t end = place.find_first_of("@/", begin);
+  const bool has_user = end != std::string::npos && place[end] == '@';
+  const size_t host = has_user ? end : begin;
+  const size_t mark = place.find('?', host);
+  std::string kept = place.substr(0, begin);
+  if (has_user) kept += place.substr(begin, std::min(place.find(':', begin), end) - begin);
+  kept += place.substr(host, mark == std::string::npos ? mark : mark - host);
+  if (mark != std::string::npos) kept += open_parameters(place.substr(mark + 1));
+  return kept;
 }
 
 Result<std::unique_ptr<Engine>> open_engine(const std::string& place, bool is_for_reading) {

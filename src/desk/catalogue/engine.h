@@ -45,6 +45,10 @@ class Engine {
 // Returns whether the place names a server, and not a file.
 bool is_server(std::string_view place);
 
+// Returns the place as a file may keep it for another process: a path is absolute, and an address
+// has no password.
+std::string lasting_place(const std::string& place);
+
 // Opens the catalogue at `place`, a path or "postgresql://...". A file that does not exist is made,
 // unless it is opened for reading. Fails with Code::kNotAvailable if the engine's library is not
 // installed.

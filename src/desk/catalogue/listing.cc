@@ -20,6 +20,9 @@ const ListingFilter kModelFilter = {"model", "the model's id or name", "(m.id = 
 const ListingFilter kFrameworkFilter = {"framework", "the framework's id or name",
                                         "(f.id = ? OR f.name = ?)"};
 
+// Several sweeps may have a name.
+const ListingFilter kSweepFilter = {"sweep", "the sweep's id or name", "(w.id = ? OR w.name = ?)"};
+
 // The things that were measured, and where.
 std::vector<Listing> subjects() {
   return {
@@ -88,7 +91,7 @@ std::vector<Listing> requests() {
         {"evaluations", "count",
          "(SELECT count(*) FROM evaluation e JOIN task t ON e.task = t.id WHERE t.sweep = w.id)"}},
        "sweep w",
-       {{"sweep", "the sweep's id", "w.id = ?"}, {"state", "open or done", "w.state = ?"}},
+       {kSweepFilter, {"state", "open, done, failed or cancelled", "w.state = ?"}},
        {{"created_at", true}, {"id"}}},
       {"tasks",
        "The tasks of sweeps.",
@@ -98,9 +101,12 @@ std::vector<Listing> requests() {
         {"attempt", "count", "t.attempt"},
         {"subject", "text", "t.subject"},
         {"host", "text", "t.host"},
-        {"time_s", "number", "t.seconds"}},
+        {"time_s", "number", "t.seconds"},
+        {"reason", "text", "t.reason"}},
        "task t",
-       {{"sweep", "the sweep's id", "t.sweep = ?"}, {"state", "the task's state", "t.state = ?"}},
+       {{kSweepFilter.name, kSweepFilter.description,
+         "t.sweep IN (SELECT w.id FROM sweep w WHERE w.id = ? OR w.name = ?)"},
+        {"state", "the task's state", "t.state = ?"}},
        {{"id"}}},
   };
 }
@@ -154,7 +160,9 @@ Listing results() {
            {"scenario", "the scenario", "e.scenario = ?"},
            {"device", "the device, such as cuda:0", "e.device = ?"},
            {"batch", "the batch size", "e.batch = ?", true},
-           {"sweep", "the sweep's id", "e.task IN (SELECT t.id FROM task t WHERE t.sweep = ?)"},
+           {kSweepFilter.name, kSweepFilter.description,
+            "e.task IN (SELECT t.id FROM task t WHERE t.sweep IN (SELECT w.id FROM sweep w WHERE "
+            "w.id = ? OR w.name = ?))"},
            {"evaluation", "the evaluation's id", "r.evaluation = ?"}},
           {{"metric"}, {"evaluation"}},
           "result r",

@@ -92,6 +92,23 @@ TEST_F(ListingPages, FollowAnOrderThatDescends) {
   EXPECT_EQ(all, "0 1 2 3 9 ");
 }
 
+TEST_F(ListingPages, ASweepIsAskedForByItsIdOrItsName) {
+  write(
+      "INSERT INTO sweep(id, name, spec, state, created_at) VALUES ('7f', 'zoo', '', 'done', ''), "
+      "('8f', 'net', '', 'failed', '')");
+  write(
+      "INSERT INTO task(id, sweep, spec, state) VALUES ('7f/a', '7f', '', 'done'), "
+      "('8f/a', '8f', '', 'failed')");
+  for (const char* listing : {"sweeps", "tasks"}) {
+    for (const auto& [asked, found] : std::vector<std::pair<std::string, std::string>>{
+             {"7f", "7f"}, {"zoo", "7f"}, {"8f", "8f"}, {"net", "8f"}, {"none", ""}}) {
+      const auto rows = list(*catalogue_, listing_named(listing), {{"sweep", asked}}, {.limit = 9});
+      ASSERT_TRUE(rows.ok()) << rows.error().text;
+      EXPECT_EQ(ids(*rows).substr(0, 2), found) << listing << " " << asked;
+    }
+  }
+}
+
 TEST_F(ListingPages, ARowsKeysMayBeAnyText) {
   for (const char* id : {"", " ", ".", "it''s", "\xc3\xa4", "z.z"}) {
     write(std::string("INSERT INTO model VALUES ('") + id + "', 'm', NULL)");

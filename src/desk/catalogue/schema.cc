@@ -12,6 +12,10 @@ namespace {
 // decide, so that two writers, and a rebuilt catalogue, have the same keys.
 using Step = std::vector<const char*>;
 
+const Step kSweepsHaveNames = {"ALTER TABLE sweep ADD COLUMN name TEXT"};
+// Why a task waits, or has no result.
+const Step kTasksHaveReasons = {"ALTER TABLE task ADD COLUMN reason TEXT"};
+
 const std::vector<Step>& steps() {
   static const Step first = {
       "CREATE TABLE model(id TEXT PRIMARY KEY, name TEXT NOT NULL, version TEXT)",
@@ -74,9 +78,12 @@ const std::vector<Step>& steps() {
       "address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL)",
       "CREATE INDEX audit_at ON audit(at)",
   };
-  static const Step sweeps_have_names = {"ALTER TABLE sweep ADD COLUMN name TEXT"};
-  static const std::vector<Step> all = {first, tasks_are_timed, agents_have_a_queue,
-                                        the_api_has_tokens, sweeps_have_names};
+  static const std::vector<Step> all = {first,
+                                        tasks_are_timed,
+                                        agents_have_a_queue,
+                                        the_api_has_tokens,
+                                        kSweepsHaveNames,
+                                        kTasksHaveReasons};
   return all;
 }
 

@@ -32,6 +32,23 @@ TEST(Schema, IsMadeOnceAndThenLeftAlone) {
   EXPECT_EQ(engine->query("SELECT * FROM model")->rows.size(), 1u);
 }
 
+TEST(Schema, ACatalogueOfBeforeKeepsItsTasks) {
+  const auto engine = empty_catalogue();
+  ASSERT_TRUE(migrate(*engine).ok());
+  for (const char* sql :
+       {"ALTER TABLE task DROP COLUMN reason", "UPDATE catalogue SET version = 5",
+        "INSERT INTO sweep(id, spec, state, created_at) VALUES ('s', '', 'open', '')",
+        "INSERT INTO task(id, sweep, spec, state) VALUES ('s/t', 's', '', 'done')"}) {
+    ASSERT_TRUE(engine->query(sql).ok()) << sql;
+  }
+  EXPECT_FALSE(check_schema(*engine).ok());
+  ASSERT_TRUE(migrate(*engine).ok());
+  EXPECT_EQ(version_of(*engine), schema_version());
+  const auto tasks = engine->query("SELECT id FROM task WHERE reason IS NULL");
+  ASSERT_TRUE(tasks.ok()) << tasks.error().text;
+  EXPECT_EQ(tasks->rows.size(), 1u);
+}
+
 TEST(Schema, ANewerOneIsRefusedAndNotChanged) {
   const auto engine = empty_catalogue();
   ASSERT_TRUE(migrate(*engine).ok());

@@ -15,7 +15,7 @@ constexpr size_t kRowsOfStatement = 40;
 Status add_tasks(Engine& engine, const std::string& sweep, const std::vector<Task>& tasks,
                  size_t from) {
   std::string sql =
-      "INSERT INTO task(id, sweep, spec, state, attempt, subject, seconds, host) VALUES ";
+      "INSERT INTO task(id, sweep, spec, state, attempt, subject, seconds, host, reason) VALUES ";
   Cells cells;
   for (size_t i = from; i < std::min(tasks.size(), from + kRowsOfStatement); ++i) {
     const Task& task = tasks[i];
@@ -23,8 +23,8 @@ Status add_tasks(Engine& engine, const std::string& sweep, const std::vector<Tas
     for (const store::Value& cell :
          {store::Value(sweep + "/" + task.name), store::Value(sweep), store::Value(task.spec),
           store::Value(task.state), store::Value(int64_t{task.attempt}), store::Value(task.subject),
-          task.seconds > 0 ? store::Value(task.seconds) : store::Value(),
-          task.host.empty() ? store::Value() : store::Value(task.host)}) {
+          task.seconds > 0 ? store::Value(task.seconds) : store::Value(), text_or_null(task.host),
+          text_or_null(task.reason)}) {
       cells.push_back(cell);
       sql += (sql.back() == '(' ? "$" : ", $") + std::to_string(cells.size());
     }

@@ -40,8 +40,10 @@ Result<std::string> predict(const serve::PredictionJob& job,
   std::string answer;
   bool is_too_long = false;
   sweep::ChildOptions child;
-  child.words = {"/proc/self/exe", "predict", manifest.file, job.input.string(), "--format",
-                 "json",           "--quiet", "-o",          job.output.string()};
+  // The name alone would be that of a file that lies where the server was started.
+  const std::string model = manifest.name + "@" + manifest.version;
+  child.words = {"/proc/self/exe", "predict", model, job.input.string(), "--no-code", "--format",
+                 "json",           "--quiet", "-o",  job.output.string()};
   child.log = scratch->path() / "log";
   child.out = [&](std::string_view bytes) {
     is_too_long = answer.size() + bytes.size() > kAnswerBytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "desk/catalogue/engine.h"
 #include "desk/cli/serve_child.h"
 #include "desk/manifest/shipped.h"
 #include "desk/sweep/child.h"
@@ -23,18 +24,6 @@ Status check_model(const std::string& model) {
   const Result<manifest::Manifest> manifest = manifest::find_manifest(model);
   if (manifest.ok()) return check_no_code(*manifest);
   return usage("'" + model + "': not a model of xsp models --list");
-}
-
-serve::SweepState with_counts(serve::SweepState state, const sweep::Folder& folder) {
-  const auto plan = folder.plan();
-  if (!plan.ok()) return state;
-  const sweep::View view = sweep::view_of(folder, *plan);
-  state.id = plan->id;
-  state.tasks = plan->tasks.size();
-  state.done = view.count(sweep::State::kDone);
-  state.running = state.state == "running" ? view.count(sweep::State::kRunning) : 0;
-  state.failed = view.count(sweep::State::kFailed);
-  return state;
 }
 
 }  // namespace
@@ -71,10 +60,11 @@ fs::path NetworkSweeps::folder_of(const std::string& name) const {
 Result<serve::SweepState> NetworkSweeps::start(const std::string& text) {
   XSP_CHECK_OK(sweep::check_foreign({kFile, text}, check_model));
   const std::string whole = text + "\n" + options_.settings;
-  XSP_TRY(const sweep::Plan plan, sweep::expand({kFile, whole}, executor_));
+  XSP_TRY(sweep::Plan plan, sweep::expand({kFile, whole}, executor_));
+  plan.place = catalogue::lasting_place(options_.place);
   const std::lock_guard<std::mutex> lock(mutex_);
   std::error_code error;
-  if (known_.count(plan.name) != 0 || fs::exists(folder_of(plan.name), error)) {
+  if (fs::exists(folder_of(plan.name), error)) {
     return usage("sweep '" + plan.name + "': there is one of this name: give it another");
   }
   if (waiting_.size() >= kWaiting) {
@@ -82,29 +72,48 @@ Result<serve::SweepState> NetworkSweeps::start(const std::string& text) {
   }
   fs::create_directories(folder_of(plan.name).parent_path(), error);
   XSP_CHECK_OK(sweep::Folder(folder_of(plan.name)).create(plan));
-  known_[plan.name] = {};
   waiting_.push_back(plan.name);
   changed_.notify_all();
   return look(plan.name);
 }
 
-Result<serve::SweepState> NetworkSweeps::look(const std::string& name) {
-  const auto found = known_.find(name);
-  const sweep::Folder folder(folder_of(name));
-  if (found == known_.end()) {
-    const bool is_name = name.find('/') == std::string::npos && !name.starts_with('.');
-    if (!is_name || !folder.exists()) {
-      return not_available("sweep '" + name + "': no request has started it");
-    }
-    // A server that has ended had started it.
-    serve::SweepState state =
-        with_counts({.name = name, .id = "", .state = "stopped", .reason = ""}, folder);
-    if (state.done == state.tasks) state.state = "done";
-    return state;
+Result<std::string> NetworkSweeps::name_of(const std::string& asked) const {
+  const Error none = not_available("sweep '" + asked + "': no request has started it");
+  if (asked.find('/') != std::string::npos || asked.starts_with('.')) return none;
+  if (sweep::Folder(folder_of(asked)).exists()) return asked;
+  std::error_code error;
+  fs::directory_iterator at(options_.folder / "sweeps", error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) {
+    const auto plan = sweep::Folder(at->path()).plan();
+    if (plan.ok() && plan->id == asked) return at->path().filename().string();
   }
-  return with_counts(
-      {.name = name, .id = "", .state = found->second.state, .reason = found->second.reason},
-      folder);
+  return none;
+}
+
+Result<serve::SweepState> NetworkSweeps::look(const std::string& asked) const {
+  XSP_TRY(const std::string name, name_of(asked));
+  const sweep::Folder folder(folder_of(name));
+  XSP_TRY(const sweep::Plan plan, folder.plan());
+  const sweep::View view = sweep::view_of(folder, plan);
+  serve::SweepState state;
+  state.name = name;
+  state.id = plan.id;
+  state.tasks = plan.tasks.size();
+  state.done = view.count(sweep::State::kDone);
+  state.failed = view.count(sweep::State::kFailed);
+  if (running_ == name) {
+    state.state = "running";
+    state.running = view.count(sweep::State::kRunning);
+  } else if (std::find(waiting_.begin(), waiting_.end(), name) != waiting_.end()) {
+    state.state = "waiting";
+  } else if (const auto end = folder.end()) {
+    state.state = end->state;
+    state.reason = end->reason;
+  } else {
+    state.state = "stopped";
+    state.reason = "its server ended before it did: xsp sweep resume goes on with it";
+  }
+  return state;
 }
 
 Result<serve::SweepState> NetworkSweeps::find(const std::string& name) {
@@ -112,13 +121,14 @@ Result<serve::SweepState> NetworkSweeps::find(const std::string& name) {
   return look(name);
 }
 
-Result<serve::SweepState> NetworkSweeps::cancel(const std::string& name) {
+Result<serve::SweepState> NetworkSweeps::cancel(const std::string& asked) {
   std::unique_lock<std::mutex> lock(mutex_);
-  XSP_TRY([[maybe_unused]] const serve::SweepState before, look(name));
+  XSP_TRY(const std::string name, name_of(asked));
   const auto waits = std::find(waiting_.begin(), waiting_.end(), name);
   if (waits != waiting_.end()) {
     waiting_.erase(waits);
-    known_[name].state = "cancelled";
+    const sweep::SweepEnd end = {"cancelled", "it was cancelled before it began"};
+    XSP_CHECK_OK(sweep::Folder(folder_of(name)).note_end(end));
   } else if (running_ == name) {
     stop_ = 1;
     changed_.wait(lock, [&] { return running_ != name; });
@@ -134,41 +144,37 @@ void NetworkSweeps::work() {
     running_ = waiting_.front();
     waiting_.pop_front();
     stop_ = 0;
-    known_[running_].state = "running";
     const std::string name = running_;
     lock.unlock();
-    One ended = run(name);
+    run(name);
     lock.lock();
-    known_[name] = std::move(ended);
     running_.clear();
     changed_.notify_all();
   }
 }
 
-NetworkSweeps::One NetworkSweeps::run(const std::string& name) {
-  One one{.state = "failed", .reason = ""};
+void NetworkSweeps::run(const std::string& name) {
+  const sweep::Folder folder(folder_of(name));
   const auto scratch = ScratchFolder::create();
   if (!scratch.ok()) {
-    one.reason = scratch.error().text;
-    return one;
+    (void)folder.note_end(sweep::SweepEnd{"failed", scratch.error().text});
+    return;
   }
   sweep::ChildOptions child;
-  child.words = {"/proc/self/exe", "sweep", "resume",      folder_of(name).string(),
+  child.words = {"/proc/self/exe", "sweep", "resume",      folder.path().string(),
                  "--no-site",      "--db",  options_.place};
   child.log = (*scratch)->path() / "log";
   child.out = [](std::string_view) { return true; };
   child.stop = &stop_;
   const Result<sweep::ChildEnd> end = sweep::run_child(child);
+  if (folder.end()) return;  // the child has told it
   if (!end.ok()) {
-    one.reason = end.error().text;
-  } else if (end->status == 0) {
-    one.state = "done";
+    (void)folder.note_end(sweep::SweepEnd{"failed", end.error().text});
   } else if (end->is_stopped) {
-    one.state = "cancelled";
+    (void)folder.note_end(sweep::SweepEnd{"cancelled", "it was interrupted"});
   } else {
-    one.reason = reason_of(child.log);
+    (void)folder.note_end(sweep::SweepEnd{"failed", reason_of(child.log)});
   }
-  return one;
 }
 
 }  // namespace xsp::cli

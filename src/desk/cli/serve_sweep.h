@@ -7,7 +7,6 @@
 #include <condition_variable>
 #include <deque>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,22 +41,20 @@ class NetworkSweeps : public serve::Sweeps {
   Result<serve::SweepState> cancel(const std::string& name) override;
 
  private:
-  struct One {
-    std::string state = "waiting";
-    std::string reason;
-  };
   NetworkSweeps(NetworkSweepsOptions options, executors::Executor executor);
   std::filesystem::path folder_of(const std::string& name) const;
-  Result<serve::SweepState> look(const std::string& name);  // the caller holds the lock
+  // Returns the name of the sweep that a name or an id means. The caller holds the lock, as for
+  // look().
+  Result<std::string> name_of(const std::string& asked) const;
+  Result<serve::SweepState> look(const std::string& asked) const;
   void work();
-  // Runs it to its end, and returns how it ended.
-  One run(const std::string& name);
+  // Runs it to its end, which its folder then tells.
+  void run(const std::string& name);
 
   const NetworkSweepsOptions options_;
   const executors::Executor executor_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, One> known_;
   std::deque<std::string> waiting_;
   std::string running_;
   std::atomic<int> stop_{0};  // of the one that runs

@@ -32,35 +32,69 @@ struct SweepOptions {
   bool is_quiet = false;
 };
 
-std::string place_of(const SweepOptions& options, const Folder& folder) {
-  return options.place.empty() ? (folder.path() / catalogue::kFileName).string() : options.place;
+// Returns the catalogue that gets the results: what is named now, else what was named at first.
+std::string place_of(const SweepOptions& options, const Folder& folder, const Plan& plan) {
+  if (!options.place.empty()) return options.place;
+  return plan.place.empty() ? (folder.path() / catalogue::kFileName).string() : plan.place;
 }
 
-// Lets the executor run the plan, and reports the end.
+// Fails if the catalogue is on a server and cannot be opened.
+Status check_server(const std::string& place) {
+  if (!catalogue::is_server(place)) return Ok{};
+  const auto opened = catalogue::Catalogue::open(place);
+  if (opened.ok()) return Ok{};
+  return Error{opened.error().code,
+               opened.error().text + ": name the catalogue with --db, and its password there or " +
+                   "in PGPASSWORD"};
+}
+
+// Lets the executor run the plan until all tasks are settled, or there is an interrupt.
+Result<View> run_plan(const SweepOptions& options, const std::string& place, const Folder& folder,
+                      const Plan& plan, const executors::Executor& executor,
+                      const std::atomic<int>& stop) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
+  SweepNotes notes(place, plan);
+  XSP_CHECK_OK(notes.begin(sweep::view_of(folder, plan)));
+  SweepProgress progress(plan, options.is_quiet);
+  return sweep::run_sweep(folder, plan, *session, stop, [&](const View& now) {
+    progress.show(now);
+    notes.show(now);
+  });
+}
+
+// Notes in the catalogue and in the folder how the sweep ended.
+Status note_end(const SweepOptions& options, const std::string& place, const Folder& folder,
+                const Plan& plan, const View& view, sweep::SweepEnd end) {
+  const Status noted = note_sweep(place, plan, view, end.state, options.is_quiet, folder);
+  if (!noted.ok()) end = {"failed", noted.error().text};
+  XSP_CHECK_OK(folder.note_end(end));
+  return noted;
+}
+
+// Runs the plan, and reports the end.
 Status work(const SweepOptions& options, const Folder& folder, const Plan& plan) {
   XSP_TRY(const auto lock, folder.lock());
   XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const std::string place = place_of(options, folder, plan);
+  XSP_CHECK_OK(folder.note_end(std::nullopt));
   const experiment::Interrupts interrupts;
-  View view;
-  {
-    XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
-    SweepNotes notes(place_of(options, folder), plan);
-    XSP_CHECK_OK(notes.begin(sweep::view_of(folder, plan)));
-    SweepProgress progress(plan, options.is_quiet);
-    XSP_TRY(view,
-            sweep::run_sweep(folder, plan, *session, interrupts.count(), [&](const View& now) {
-              progress.show(now);
-              notes.show(now);
-            }));
+  const Result<View> ran = run_plan(options, place, folder, plan, executor, interrupts.count());
+  const bool is_over = ran.ok() && ran->is_over();
+  // An interrupt has ended tasks that the last look at the engine still saw.
+  const View view = is_over ? *ran : sweep::view_of(folder, plan);
+  if (!ran.ok()) {
+    (void)note_end(options, place, folder, plan, view, {"failed", ran.error().text});
+    return ran.error();
   }
-  XSP_CHECK_OK(note_sweep(place_of(options, folder), plan, view, options.is_quiet, folder));
-  XSP_CHECK_OK(print_results(place_of(options, folder), folder, plan, view));
+  const sweep::SweepEnd end = sweep::end_of(view, is_over);
+  XSP_CHECK_OK(note_end(options, place, folder, plan, view, end));
+  XSP_CHECK_OK(print_results(place, folder, plan, view));
   if (!options.has_no_site && view.count(sweep::State::kDone) > 0) {
-    XSP_CHECK_OK(write_sweep_site(place_of(options, folder), folder, options.is_quiet));
+    XSP_CHECK_OK(write_sweep_site(place, folder, options.is_quiet));
   }
-  if (interrupts.count() > 0 && !view.is_over()) {
+  if (!is_over) {
     return Error{Code::kInterrupted, "interrupted: the results so far are in " +
                                          folder.path().string() + ": go on with xsp sweep resume " +
                                          folder.path().string()};
@@ -78,9 +112,11 @@ Status begin(const SweepOptions& options) {
   asked.file = options.file;
   XSP_TRY(asked.text, manifest::read_small_file(options.file));
   XSP_TRY(const executors::Executor executor, executors::find_executor(options.executor));
-  XSP_TRY(const Plan plan, sweep::expand(asked, executor));
+  XSP_TRY(Plan plan, sweep::expand(asked, executor));
   const Folder folder(options.folder.empty() ? fs::path(plan.name) : fs::path(options.folder));
   if (options.is_dry) return print_plan(plan, options.place);
+  if (!options.place.empty()) plan.place = catalogue::lasting_place(options.place);
+  XSP_CHECK_OK(check_server(options.place));
   XSP_CHECK_OK(folder.create(plan));
   if (!options.is_quiet) {
     std::fprintf(stderr, "%zu tasks, %zu left out; the results go to %s\n", plan.tasks.size(),
@@ -92,6 +128,7 @@ Status begin(const SweepOptions& options) {
 Status resume(const SweepOptions& options) {
   const Folder folder{fs::path(options.folder)};
   XSP_TRY(const Plan plan, folder.plan());
+  XSP_CHECK_OK(check_server(place_of(options, folder, plan)));
   return work(options, folder, plan);
 }
 
@@ -145,7 +182,8 @@ void run_with(CLI::App* verb, const std::shared_ptr<SweepOptions>& options, int&
 void add_common(CLI::App* verb, const std::shared_ptr<SweepOptions>& options) {
   verb->add_option("--db", options->place,
                    "The catalogue that gets the results: a file, or postgresql://USER@HOST/NAME; "
-                   "else catalogue.sqlite in the folder")
+                   "else, of a sweep that goes on, the one of its beginning; else catalogue.sqlite "
+                   "in the folder")
       ->type_name("PLACE");
   verb->add_flag("--no-site", options->has_no_site, "Write no pages at the end");
   verb->add_flag("--quiet", options->is_quiet, "No progress, no notes");

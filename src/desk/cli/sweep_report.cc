@@ -74,6 +74,7 @@ double left_s(const View& view, double elapsed_s, size_t done_before) {
 // the last time.
 constexpr std::chrono::seconds kNotesApart{5};
 constexpr int kNotesShare = 100;
+constexpr const char* kOpen = "open";  // the state of a sweep that has not ended
 
 std::vector<State> states_of(const View& view) {
   std::vector<State> states;
@@ -81,16 +82,16 @@ std::vector<State> states_of(const View& view) {
   return states;
 }
 
-Status note_tasks(Catalogue& catalogue, const sweep::Plan& plan, const View& view) {
+Status note_tasks(Catalogue& catalogue, const sweep::Plan& plan, const View& view,
+                  const std::string& state) {
   std::vector<catalogue::Task> tasks;
   for (size_t i = 0; i < plan.tasks.size(); ++i) {
     const TaskView& task = view.tasks[i];
     tasks.push_back({plan.tasks[i].name, plan.tasks[i].subject(), text_of(task.state),
-                     task.attempts, plan.tasks[i].subject(), task.seconds, task.where});
+                     task.attempts, plan.tasks[i].subject(), task.seconds, task.where, task.why});
   }
-  return catalogue.note_sweep(
-      {plan.id, plan.name, plan.source, view.is_over() ? "done" : "open", experiment::utc_now()},
-      tasks);
+  return catalogue.note_sweep({plan.id, plan.name, plan.source, state, experiment::utc_now()},
+                              tasks);
 }
 
 std::vector<Value> cells_of(const sweep::Task& task) {
@@ -224,7 +225,7 @@ Status SweepNotes::begin(const View& view) {
   XSP_TRY(Catalogue catalogue, Catalogue::open(place_));
   noted_ = states_of(view);
   next_ = Clock::now() + kNotesApart;
-  return note_tasks(catalogue, plan_, view);
+  return note_tasks(catalogue, plan_, view, kOpen);
 }
 
 void SweepNotes::show(const View& view) {
@@ -232,14 +233,14 @@ void SweepNotes::show(const View& view) {
   std::vector<State> states = states_of(view);
   if (start < next_ || states == noted_) return;
   auto catalogue = Catalogue::open(place_);
-  const bool is_noted = catalogue.ok() && note_tasks(*catalogue, plan_, view).ok();
+  const bool is_noted = catalogue.ok() && note_tasks(*catalogue, plan_, view, kOpen).ok();
   if (is_noted) noted_ = std::move(states);
   const Clock::time_point end = Clock::now();
   next_ = end + std::max<Clock::duration>(kNotesApart, kNotesShare * (end - start));
 }
 
 Status note_sweep(const std::string& place, const sweep::Plan& plan, const View& view,
-                  bool is_quiet, const sweep::Folder& folder) {
+                  const std::string& state, bool is_quiet, const sweep::Folder& folder) {
   XSP_TRY(Catalogue catalogue, Catalogue::open(place));
   const bool is_shown = !is_quiet && terminal_of(2).is_terminal;
   XSP_TRY(const catalogue::Added added,
@@ -250,7 +251,7 @@ Status note_sweep(const std::string& place, const sweep::Plan& plan, const View&
   for (const std::string& problem : added.problems) {
     std::fprintf(stderr, "left out: %s\n", problem.c_str());
   }
-  return note_tasks(catalogue, plan, view);
+  return note_tasks(catalogue, plan, view, state);
 }
 
 Status print_results(const std::string& place, const sweep::Folder& folder, const sweep::Plan& plan,

@@ -58,9 +58,9 @@ class SweepNotes {
   Clock::time_point next_;
 };
 
-// Adds the results and the tasks to the catalogue.
+// Adds the results and the tasks to the catalogue, with the state in which the sweep ended.
 Status note_sweep(const std::string& place, const sweep::Plan& plan, const sweep::View& view,
-                  bool is_quiet, const sweep::Folder& folder);
+                  const std::string& state, bool is_quiet, const sweep::Folder& folder);
 // Prints the table of the results, and why other tasks have none.
 Status print_results(const std::string& place, const sweep::Folder& folder, const sweep::Plan& plan,
                      const sweep::View& view);

@@ -81,6 +81,15 @@ bool is_note(const json& one) {
          one.contains("span") && (one["span"].is_null() || one["span"].is_number_integer());
 }
 
+// Fails if the evaluation has no such run.
+Status check_run(Library& library, const std::string& id, int64_t run) {
+  XSP_TRY(Held held, library.hold(id));
+  XSP_TRY(const store::Table table,
+          held.database().query("SELECT 1 FROM run WHERE run_id = " + std::to_string(run)));
+  if (!table.rows.empty()) return Ok{};
+  return not_available("run " + std::to_string(run) + ": not in this evaluation");
+}
+
 Result<Notes> read_notes(Library& library, const std::string& id) {
   Notes notes;
   {
@@ -234,6 +243,7 @@ Result<json> change_notes(const Context& context, const Change& change) {
 Result<json> post_note(const Context& context) {
   XSP_TRY(const json body, body_of(context));
   XSP_TRY(json note, note_in(body));
+  XSP_CHECK_OK(check_run(context.library, context.parts[0], note["run"].get<int64_t>()));
   return change_notes(context, [&](json& list) -> Status {
     if (list.size() >= kNotes) return usage("notes: there are as many as fit: remove some");
     int64_t last = 0;

@@ -44,8 +44,8 @@ struct PredictionModel {
 struct SweepState {
   std::string name;
   std::string id;      // that of its rows in the catalogue
-  std::string state;   // waiting, running, done, failed, cancelled, stopped (its server has ended)
-  std::string reason;  // why it failed
+  std::string state;   // waiting, running, done, failed, cancelled, stopped (its server was killed)
+  std::string reason;  // why it is not done
   size_t tasks = 0;
   size_t done = 0;
   size_t running = 0;
@@ -59,7 +59,7 @@ class Sweeps {
   // Takes a sweep's file. It runs once those before it have ended. Its folder is sweeps/NAME in the
   // served one. Returns kUsage if the file is wrong, or asks for more than a request may.
   virtual Result<SweepState> start(const std::string& text) = 0;
-  // Returns kNotAvailable if no request has started such a sweep.
+  // Takes a name or an id. Returns kNotAvailable if no request has started such a sweep.
   virtual Result<SweepState> find(const std::string& name) = 0;
   // Ends it if it waits or runs; what it has measured stays.
   virtual Result<SweepState> cancel(const std::string& name) = 0;

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
+constexpr const char* kEndFile = "end.json";
 constexpr std::array<const char*, 8> kEnds = {"running", "done",      "done twice",  "failed",
                                               "refused", "timed out", "interrupted", "lost"};
 
@@ -149,6 +150,24 @@ Result<std::unique_ptr<FolderLock>> Folder::lock() const {
   ::close(fd);
   return failed(path_.string() + ": another xsp sweep works on it: see xsp sweep status " +
                 path_.string());
+}
+
+std::optional<SweepEnd> Folder::end() const {
+  const json object = json::parse(read_file(path_ / kEndFile), nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  SweepEnd end = {short_text_in(object, "state"), short_text_in(object, "reason")};
+  const bool is_known = end.state == "done" || end.state == "failed" || end.state == "cancelled";
+  return is_known ? std::optional(std::move(end)) : std::nullopt;
+}
+
+Status Folder::note_end(const std::optional<SweepEnd>& end) const {
+  const fs::path file = path_ / kEndFile;
+  if (end) {
+    const json object = {{"state", end->state}, {"reason", end->reason}};
+    return write_whole(file, object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+  if (::unlink(file.c_str()) == 0 || errno == ENOENT) return Ok{};
+  return error_of(file, "it cannot be removed");
 }
 
 fs::path Folder::attempt_file(const Task& task, int attempt, const char* ending) const {

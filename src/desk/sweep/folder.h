@@ -1,6 +1,7 @@
 // Folder: the files of a sweep, which are the truth about it.
 //
 //   plan.json                what is to be done; written once
+//   end.json                 how the sweep ended; it is there once it has
 //   results/TASK.xsp         the evaluation of a task that is done
 //   attempts/TASK/N.json     what became of its attempt N; .log: what it printed
 //   attempts/TASK/N.xsp.part the evaluation while it is measured, or that of an attempt that failed
@@ -45,6 +46,12 @@ struct Attempt {
   std::string reason;  // why it is not done
 };
 
+// The end of a sweep, until it goes on.
+struct SweepEnd {
+  std::string state;   // "done": each task has a result; "failed": some have none; "cancelled"
+  std::string reason;  // why it is not done
+};
+
 // Holds a claim on a folder, so that one xsp sweep works on it at a time.
 class FolderLock {
  public:
@@ -66,6 +73,9 @@ class Folder {
   bool exists() const;
   Result<Plan> plan() const;
   Result<std::unique_ptr<FolderLock>> lock() const;
+  // Return and note how the sweep ended; nothing: it has not, or nobody could note it.
+  std::optional<SweepEnd> end() const;
+  Status note_end(const std::optional<SweepEnd>& end) const;
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path plan_file() const { return path_ / "plan.json"; }

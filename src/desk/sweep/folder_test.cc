@@ -89,6 +89,22 @@ TEST_F(FolderTest, OneSweepWorksOnAFolder) {
   EXPECT_TRUE(folder.lock().ok());
 }
 
+TEST_F(FolderTest, TheEndIsKnownUntilTheSweepGoesOn) {
+  const Folder folder(scratch_->path() / "s");
+  ASSERT_TRUE(folder.create(plan_).ok());
+  EXPECT_FALSE(folder.end().has_value());
+  ASSERT_TRUE(folder.note_end(SweepEnd{"failed", "no GPU"}).ok());
+  ASSERT_TRUE(folder.end().has_value());
+  EXPECT_EQ(folder.end()->state, "failed");
+  EXPECT_EQ(folder.end()->reason, "no GPU");
+  for (const char* foreign : {"", "[]", "{}", "{\"state\": 1}", "{\"state\": \"open\"}"}) {
+    std::ofstream(folder.path() / "end.json") << foreign;
+    EXPECT_FALSE(folder.end().has_value()) << foreign;
+  }
+  for (int again = 0; again < 2; ++again) EXPECT_TRUE(folder.note_end(std::nullopt).ok());
+  EXPECT_FALSE(folder.end().has_value());
+}
+
 // Returns whether the device is free now.
 bool is_free(const std::string& device, const fs::path& folder) {
   const std::atomic<int> stop = 1;

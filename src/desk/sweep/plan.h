@@ -47,6 +47,7 @@ struct Plan {
   std::string id;  // unique
   std::string name;
   std::string source;  // the sweep's file, as it was
+  std::string place;   // of the catalogue, without a password; empty: it is in the folder
   std::string executor;
   executors::Settings settings;  // of the executor
   int retries = 2;

@@ -105,6 +105,7 @@ std::string to_json(const Plan& plan) {
                  {"price", plan.price},
                  {"tasks", std::move(tasks)},
                  {"left_out", std::move(left_out)}};
+  if (!plan.place.empty()) object["place"] = plan.place;
   if (plan.budget_s) object["budget_s"] = *plan.budget_s;
   if (plan.budget_cost) object["budget_cost"] = *plan.budget_cost;
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -121,6 +122,7 @@ Result<Plan> plan_of(std::string_view text, const std::string& name) {
   plan.id = text_in(object, "id");
   plan.name = text_in(object, "name");
   plan.source = text_in(object, "source");
+  plan.place = text_in(object, "place");
   plan.executor = text_in(object, "executor");
   plan.settings = settings_in(object);
   plan.retries = static_cast<int>(number_in(object, "retries", plan.retries));

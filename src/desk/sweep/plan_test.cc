@@ -114,9 +114,11 @@ TEST(Expand, EqualNamesAreNumbered) {
 TEST(PlanJson, IsReadAsItWasWritten) {
   auto plan = expanded("models: [a]\nbudget: {time: 1.5h, cost: 7}\nprice: 2\noptions: {x: y}\n");
   ASSERT_TRUE(plan.ok()) << plan.error().text;
+  plan->place = "/a/c.sqlite";
   const auto read = plan_of(to_json(*plan), "plan.json");
   ASSERT_TRUE(read.ok()) << read.error().text;
   EXPECT_EQ(to_json(*read), to_json(*plan));
+  EXPECT_EQ(read->place, "/a/c.sqlite");
   EXPECT_EQ(read->budget_s, 5400);
   EXPECT_EQ(read->settings.at("hosts").size(), 2u);
 }

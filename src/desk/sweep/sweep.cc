@@ -13,6 +13,7 @@ constexpr std::chrono::milliseconds kPatience{500};
 constexpr double kEnginePatience_s = 300;
 // A file that a node wrote may be seen here later than the end of its job.
 constexpr double kFilesPatience_s = 5;
+constexpr size_t kReasonsOfEnd = 3;
 // With a budget, no more units are given to the engine than it is likely to begin soon.
 constexpr size_t kHeldWithBudget = 8;
 
@@ -225,6 +226,26 @@ View view_of(const Folder& folder, const Plan& plan) {
     view.tasks.push_back(std::move(task));
   }
   return view;
+}
+
+SweepEnd end_of(const View& view, bool is_over) {
+  const size_t open = view.tasks.size() - view.count(State::kDone);
+  if (!is_over) return {"cancelled", "it was interrupted: xsp sweep resume goes on with it"};
+  if (open == 0) return {"done", ""};
+  std::vector<std::string> reasons;
+  for (const TaskView& task : view.tasks) {
+    const bool is_new = std::find(reasons.begin(), reasons.end(), task.why) == reasons.end();
+    if (task.state != State::kDone && !task.why.empty() && is_new) reasons.push_back(task.why);
+  }
+  std::string text =
+      std::to_string(open) + " of " + std::to_string(view.tasks.size()) + " tasks have no result";
+  for (size_t i = 0; i < std::min(reasons.size(), kReasonsOfEnd); ++i) {
+    text += (i == 0 ? ": " : "; ") + reasons[i];
+  }
+  if (reasons.size() > kReasonsOfEnd) {
+    text += "; and " + std::to_string(reasons.size() - kReasonsOfEnd) + " other reasons";
+  }
+  return {"failed", text};
 }
 
 Result<View> run_sweep(const Folder& folder, const Plan& plan, executors::Session& session,

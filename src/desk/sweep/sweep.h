@@ -38,6 +38,9 @@ struct View {
 // on a machine that is dead.
 View view_of(const Folder& folder, const Plan& plan);
 
+// Returns how a sweep ended whose tasks are so. `is_over`: none of them was to be tried again.
+SweepEnd end_of(const View& view, bool is_over);
+
 // Runs it. `told` is called after each look at the engine. A task that failed, or whose machine was
 // lost, is tried again as often as the plan says; one that was refused, took too long, or failed
 // twice in the same way is not. An engine that answered once, and does not any more, is asked again

@@ -85,5 +85,21 @@ TEST_F(SweepLoopTest, AnEngineThatNeverAnsweredIsAnError) {
   EXPECT_TRUE(silences.empty());
 }
 
+TEST(EndOfSweep, SaysWhyTasksHaveNoResult) {
+  View view;
+  view.tasks.resize(6);
+  for (TaskView& task : view.tasks) task.state = State::kDone;
+  EXPECT_EQ(end_of(view, true).state, "done");
+  EXPECT_EQ(end_of(view, true).reason, "");
+  for (size_t i = 0; i < 5; ++i) {
+    view.tasks[i].state = i == 0 ? State::kLeft : State::kFailed;
+    view.tasks[i].why = "w" + std::to_string(std::max<size_t>(i, 1));
+  }
+  EXPECT_EQ(end_of(view, true).state, "failed");
+  EXPECT_EQ(end_of(view, true).reason,
+            "5 of 6 tasks have no result: w1; w2; w3; and 1 other reasons");
+  EXPECT_EQ(end_of(view, false).state, "cancelled");
+}
+
 }  // namespace
 }  // namespace xsp::sweep

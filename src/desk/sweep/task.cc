@@ -79,6 +79,7 @@ Status ask(const Plan& plan, const Task& task, const Through& through, const fs:
   one.tasks = {task};
   one.left_out.clear();
   one.source.clear();
+  one.place.clear();
   Answer answer(output);
   ChildOptions options;
   options.words = through.words;

@@ -25,6 +25,17 @@ std::optional<std::vector<std::string_view>> match(std::string_view pattern,
   return parts;
 }
 
+namespace {
+
+// Decodes a name or a value of a query, where + is a space: forms and most programs write it so.
+Result<std::string> decode_query(std::string_view text) {
+  std::string spaced(text);
+  std::replace(spaced.begin(), spaced.end(), '+', ' ');
+  return decode(spaced);
+}
+
+}  // namespace
+
 Result<Request> parse_request(std::string_view target) {
   Request request;
   const size_t mark = target.find('?');
@@ -35,9 +46,9 @@ Result<Request> parse_request(std::string_view target) {
     rest.remove_prefix(std::min(rest.size(), pair.size() + 1));
     if (pair.empty()) continue;
     const size_t equal = pair.find('=');
-    XSP_TRY(std::string name, decode(pair.substr(0, equal)));
+    XSP_TRY(std::string name, decode_query(pair.substr(0, equal)));
     XSP_TRY(std::string value,
-            decode(equal == std::string_view::npos ? "" : pair.substr(equal + 1)));
+            decode_query(equal == std::string_view::npos ? "" : pair.substr(equal + 1)));
     XSP_CHECK_OK(require_text("parameter", name));
     XSP_CHECK_OK(require_text("parameter " + name, value));
     request.query.emplace_back(std::move(name), std::move(value));

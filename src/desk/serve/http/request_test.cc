@@ -17,6 +17,16 @@ TEST(RequestTest, TakesAnAddressApart) {
   EXPECT_EQ(request->integer("absent", 1, 0, 10).value(), 1);
 }
 
+TEST(RequestTest, APlusIsASpaceInTheQueryAlone) {
+  const auto request = parse_request("/a+b?sql=SELECT+1%2B1&a+b=+%20&c=%2b");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->path, "/a+b");
+  EXPECT_EQ(*request->find("sql"), "SELECT 1+1");
+  EXPECT_EQ(*request->find("a b"), "  ");
+  EXPECT_EQ(*request->find("c"), "+");
+  EXPECT_EQ(decode("a+b").value(), "a+b");
+}
+
 TEST(RequestTest, RefusesNumbersThatAreNoneOrOutOfRange) {
   const auto request = parse_request("/?a=x&b=11&c=3x&d=99999999999999999999&e=");
   ASSERT_TRUE(request.ok());

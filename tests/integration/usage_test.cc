@@ -64,6 +64,26 @@ TEST_F(UsageTest, AFileThatNothingOpensNamesTheFrameworkThatWould) {
             std::string::npos);
 }
 
+// Every verb that opens a model, also where the folder's files have the ending of a model.
+TEST_F(UsageTest, AFolderIsNoModel) {
+  std::filesystem::create_directory(folder / "bare");
+  std::filesystem::create_directory(folder / "nets");
+  write_file("nets/net.onnx", "x");
+  const std::vector<std::vector<std::string>> commands = {
+      {"profile", "bare"},
+      {"evaluate", "bare", "--scenario", "single"},
+      {"diff", "--run", "bare", "bare"}};
+  for (const std::vector<std::string>& words : commands) {
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.status, 1) << words[0];
+    EXPECT_EQ(finished.err, "error: bare: is a folder without files: name a model's file\n");
+  }
+  const Finished finished = run({"profile", "nets", "--max-time", "1"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("nets: it is a folder: name a file in it"), std::string::npos)
+      << finished.err;
+}
+
 // A Ctrl-C while frameworks are asked is no failure of theirs.
 TEST_F(UsageTest, CtrlCAtOnceSaysThatItWasInterrupted) {
   std::filesystem::copy_file(places::source("tests/data/onnx/tiny.onnx"), folder / "net.onnx");

@@ -130,7 +130,7 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
   const std::string disturbed =
       of_one_experiment || is_more ? "" : disturbed_text(*a.measured, *b.measured, evaluation);
   if (is_significant && !disturbed.empty()) {
-    cells->insert(cells->end(), {std::monostate{}, verdict + ", but " + disturbed});
+    cells->insert(cells->end(), {std::monostate{}, verdict + kDoubt + disturbed});
     return;
   }
   cells->insert(cells->end(), {is_significant, verdict});

@@ -205,6 +205,16 @@ TEST_F(RunTest, ADelayAndADurationCountFromTheProcesssStart) {
   EXPECT_LE(times[0]["last"].get<double>(), 1.3);
 }
 
+TEST_F(RunTest, OneLevelTakesNoTurns) {
+  write_file("steps.py", kSteps);
+  for (const std::string levels : {"model", "model,layer"}) {
+    const Finished finished =
+        run({"run", "--levels", levels, "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "5"});
+    const bool is_said = finished.err.find("too few steps for levels") != std::string::npos;
+    EXPECT_EQ(is_said, levels != "model") << finished.err;
+  }
+}
+
 TEST_F(RunTest, LevelsTakeTurnsInBlocksOfSteps) {
   write_file("steps.py", kSteps);
   const Finished finished = run({"run", "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "60"});

@@ -258,12 +258,14 @@ Result<std::string> note_of_turns(store::Database& database) {
   XSP_TRY(const store::Table table,
           database.query("SELECT (SELECT count(*) FROM span WHERE level = 2), "
                          "  (SELECT count(DISTINCT run_id) FROM block)"));
+                         "  (SELECT count(*) FROM span WHERE level > 2), "
   const auto number = [&table](size_t column) {
     const auto* value = std::get_if<int64_t>(&table.rows[0][column]);
     return value == nullptr ? 0 : *value;
   };
-  // Without a model span, there is no level that a deeper one could slow.
-  if (number(0) == 0 || number(1) >= 2) return std::string();
+  // Without a model span, there is no level that a deeper one could slow; without a span below the
+  // model, no level slows it.
+  if (number(0) == 0 || number(1) == 0 || number(2) >= 2) return std::string();
   return std::string(
       "too few steps for levels to take turns: all were recorded at once, and the deep ones slow "
       "those above: let it run for more steps, or use --leveled=runs");

@@ -16,7 +16,7 @@ namespace {
 const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
                                          "layer_energy",  "clocks",   "training", "steps",
                                          "library_calls", "samples",  "watched",  "requests",
-                                         "tokens",        "loads",    "whole"};
+                                         "tokens",        "loads",    "whole",    "part"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -74,7 +74,7 @@ std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
              "clocks, training, steps, library_calls, samples, watched, requests, tokens, loads, "
-             "whole";
+             "whole, part";
     }
     needs.push_back(std::move(need));
   }

@@ -13,7 +13,9 @@
 //                                          (allocations), `energy`,
 //                                          `clocks` (of the device), `training`,
 //                                          `library_calls`, `samples`,
-//                                          `watched` (steps of a program), `requests`, `tokens`
+//                                          `watched` (steps of a program), `requests`,
+//                                          `tokens`, `part` (that of a program which xsp
+//                                          run was to record)
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns

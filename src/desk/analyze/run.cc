@@ -129,7 +129,7 @@ Result<Table> batches_of(Database& database, const std::string& need) {
 Status check_batch(Database& database, const Analysis& analysis, const Value& batch) {
   for (const std::string& need : analysis.needs) {
     // These have no batch size.
-    if (need == "peak" || need == "whole") continue;
+    if (need == "peak" || need == "whole" || need == "part") continue;
     XSP_TRY(const Table measured, batches_of(database, need));
     const bool found = std::any_of(measured.rows.begin(), measured.rows.end(),
                                    [&](const auto& row) { return row[0] == batch; });

@@ -268,6 +268,8 @@ Status note(const AttachRequest& request, store::Database& database, AttachOutco
   add("note.size", outcome->size_note);
   add("note.processes", outcome->survivors_note);
   add("note.unrecorded", outcome->unrecorded_note);
+  XSP_TRY(const std::string part, note_of_part(database, request.schedule, request.levels));
+  add("note.part", part);
   if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
     XSP_TRY(const std::string text, note_of_turns(database));
     add("note.levels", text);

@@ -84,6 +84,21 @@ TEST_F(UsageTest, AFolderIsNoModel) {
       << finished.err;
 }
 
+// What the framework refuses is said once, and not for each set of levels.
+TEST_F(UsageTest, ARefusalOfTheFrameworkIsSaidOnce) {
+  const std::vector<std::vector<std::string>> refused = {{"--option", "foo=1"},
+                                                         {"--input", "x=@nofile.npy"}};
+  for (const std::vector<std::string>& words : refused) {
+    std::vector<std::string> all = {"profile", "fake:layers=1", "--max-time", "1", "--no-peaks"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished finished = run(all);
+    EXPECT_EQ(finished.status, 1) << finished.err;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_EQ(finished.err.find("not measured"), std::string::npos) << finished.err;
+    EXPECT_EQ(files(), std::vector<std::string>{"tmp"});
+  }
+}
+
 // A Ctrl-C while frameworks are asked is no failure of theirs.
 TEST_F(UsageTest, CtrlCAtOnceSaysThatItWasInterrupted) {
   std::filesystem::copy_file(places::source("tests/data/onnx/tiny.onnx"), folder / "net.onnx");

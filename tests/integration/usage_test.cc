@@ -84,6 +84,20 @@ TEST_F(UsageTest, AFolderIsNoModel) {
       << finished.err;
 }
 
+TEST_F(UsageTest, AWordThatIsNoNumberAndAParameterBelowItsLeastAreRefused) {
+  ASSERT_EQ(
+      run({"profile", "fake:layers=1", "--max-time", "1", "--no-peaks", "-o", "a.xsp"}).status, 0);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
+      {{"findings", "a.xsp", "--batch", "x"}, "--batch: 'x' is not a whole number"},
+      {{"findings", "a.xsp", "--batch", "1.5"}, "--batch: '1.5' is not a whole number"},
+      {{"analyze", "hotspots", "a.xsp", "--top", "abc"}, "--top: 'abc' is not a whole number"}};
+  for (const auto& [words, said] : mistakes) {
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.status, 2) << finished.out;
+    EXPECT_NE(finished.err.find(said), std::string::npos) << finished.err;
+  }
+}
+
 // What the framework refuses is said once, and not for each set of levels.
 TEST_F(UsageTest, ARefusalOfTheFrameworkIsSaidOnce) {
   const std::vector<std::vector<std::string>> refused = {{"--option", "foo=1"},

@@ -84,6 +84,21 @@ TEST_F(UsageTest, AFolderIsNoModel) {
       << finished.err;
 }
 
+// A reader of the messages that has gone ends no measurement.
+TEST_F(UsageTest, AClosedPipeEndsNoMeasurement) {
+  const std::string xsp = places::bin("xsp");
+  RunOptions shell;
+  shell.program = "/bin/bash";
+  const auto after_one_line = [&](const std::string& command) {
+    return run({"-c", "set -o pipefail; '" + xsp + "' " + command + " 2>&1 | head -n 1"}, shell);
+  };
+  const Finished profiled =
+      after_one_line("profile fake:layers=2 --max-time 2 --no-peaks -o p.xsp");
+  EXPECT_EQ(profiled.status, 0) << profiled.out;
+  EXPECT_EQ(scalar("p.xsp", "SELECT count(*) FROM run WHERE status = 'ok'"), 2);
+  EXPECT_EQ(files(), (std::vector<std::string>{"p.xsp", "tmp"}));
+}
+
 TEST_F(UsageTest, AWordThatIsNoNumberAndAParameterBelowItsLeastAreRefused) {
   ASSERT_EQ(
       run({"profile", "fake:layers=1", "--max-time", "1", "--no-peaks", "-o", "a.xsp"}).status, 0);

@@ -105,7 +105,9 @@ TEST_F(UsageTest, AWordThatIsNoNumberAndAParameterBelowItsLeastAreRefused) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
       {{"findings", "a.xsp", "--batch", "x"}, "--batch: 'x' is not a whole number"},
       {{"findings", "a.xsp", "--batch", "1.5"}, "--batch: '1.5' is not a whole number"},
-      {{"analyze", "hotspots", "a.xsp", "--top", "abc"}, "--top: 'abc' is not a whole number"}};
+      {{"analyze", "hotspots", "a.xsp", "--top", "abc"}, "--top: 'abc' is not a whole number"},
+      {{"analyze", "cost", "a.xsp", "--param", "price_per_hour=-3"}, "'-3' is below 0: "},
+      {{"analyze", "cost", "a.xsp", "--param", "max_latency_ms=-5"}, "'-5' is below 0: "}};
   for (const auto& [words, said] : mistakes) {
     const Finished finished = run(words);
     EXPECT_EQ(finished.status, 2) << finished.out;

@@ -21,7 +21,8 @@
 //     -- @view table top=20 by=latency_ns bar=latency_ns
 //
 // A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
-// the query reads it as $name. A column has a name, a unit and a description, in the order of the
+// the query reads it as $name. The type of a number may end with the least that it may be, as in
+// double>=0. A column has a name, a unit and a description, in the order of the
 // result. A view tells a program how to draw the result: `table` is for the terminal. The page
 // draws the views of web/src/views/kinds, where each file lists its options. The values of options
 // are columns, except `top` (a number) and `title` (a word). A view may take several lines; if an
@@ -46,6 +47,7 @@
 #define XSP_DESK_ANALYZE_CATALOGUE_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,8 +59,9 @@ namespace xsp::analyze {
 
 struct Param {
   std::string name;
-  std::string type;           // "integer", "double", "text"
-  std::string default_value;  // as text; "-": NULL
+  std::string type;               // "integer", "double", "text"
+  std::optional<double> least{};  // the least value of a number; nothing: any
+  std::string default_value;      // as text; "-": NULL
   std::string description;
 };
 

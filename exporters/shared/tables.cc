@@ -93,7 +93,7 @@ Result<Written> write_tables(const Request& request, const std::string& ending,
                 }
                 return std::to_string(rows);
               }));
-  return Written{std::stoull(count), "rows"};
+  return Written{std::stoull(count), "row"};
 }
 
 }  // namespace xsp::exporters

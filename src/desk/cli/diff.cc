@@ -24,6 +24,7 @@ using compare::Comparison;
 using compare::Gate;
 
 constexpr int kRegressed = 3;
+constexpr size_t kNoteIndent = 6;  // below the first word after "note: "
 
 constexpr const char* kHelp =
     "A ratio is the latency of B divided by that of A, as both are printed: each is the mean of "
@@ -215,7 +216,7 @@ Status print(const DiffOptions& options, const std::vector<std::string>& names,
     }
     for (const std::string& warning : one.comparison->warnings) {
       if (std::find(warned.begin(), warned.end(), warning) != warned.end()) continue;
-      text += "note: " + warning + "\n";
+      text += wrapped("note: " + warning, terminal.width, kNoteIndent);
       warned.push_back(warning);
     }
     const Sheet sheet = sheet_of_named(one);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "desk/cli/messages.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "exporters/shared/exporter.h"
@@ -186,8 +187,8 @@ Status run_export(const ExportOptions& options) {
   if (!written.ok()) return partial.at_place(written.error());
   XSP_CHECK_OK(partial.move());
   if (options.quiet) return Ok{};
-  std::fprintf(stderr, "xsp: wrote %s: %llu %s\n", output.c_str(),
-               static_cast<unsigned long long>(written->count), written->what.c_str());
+  std::fprintf(stderr, "xsp: wrote %s: %s\n", output.c_str(),
+               counted(written->count, written->what).c_str());
   return Ok{};
 }
 

@@ -139,11 +139,13 @@ CREATE OR REPLACE TEMP MACRO why_no_training() AS
       SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN site_attribute a USING (run_id, site_id)
       WHERE s.level = 1 AND s.type = 'phase' AND a.key = 'phase' AND a.value = 'optimizer')
     THEN 'training: no step of an optimiser was recorded: watch a training with xsp run' END;
+-- The part of a program that xsp run was to record may begin after the program's end.
+CREATE OR REPLACE TEMP MACRO why_no_part() AS 'steps: ' || fact_of('note.part');
 CREATE OR REPLACE TEMP MACRO why_no_steps() AS
   CASE WHEN NOT EXISTS (
       SELECT 1 FROM span WHERE NOT is_open AND (level = 2 OR (level = 1 AND type = 'step')))
-    THEN concat('steps: none were seen, no mark, no optimiser''s step, no call of a model: mark them with xsp.step() ',
-      'in Python, xsp_step() in C; flame_graph needs none') END;
+    THEN coalesce(why_no_part(), concat('steps: none were seen, no mark, no optimiser''s step, no call of a model: ',
+      'mark them with xsp.step() in Python, xsp_step() in C; flame_graph needs none')) END;
 CREATE OR REPLACE TEMP MACRO why_no_samples() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM sample)
     THEN 'samples: nobody looked where the threads were: watch the program with xsp run, without --no-stacks' END;

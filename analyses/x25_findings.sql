@@ -11,7 +11,7 @@
 -- between two (see layer_roofline), the share lies between two as well, and the bound uses the highest. Findings below
 -- 1 % are left out. The list begins with the reasons to doubt the measurement. It ends with the rules that could not be
 -- asked, and the reasons.
--- @needs steps
+-- @needs steps,part
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @param rule text - The only rule to ask; by default all rules.
 -- @view table caption=batch columns=rank,finding,gain_pct,gain_ns,advice,evidence bar=gain_pct top=20

@@ -19,7 +19,7 @@
 -- recorded most. The time that recording added there is subtracted from launching and the framework, so that all causes
 -- add up to the step of the run that recorded least, or to the model's latency. Time that ran underneath something else
 -- is hidden.
--- @needs steps
+-- @needs steps,part
 -- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view causes

@@ -9,7 +9,7 @@
 -- each other without a gap or an overlap, so their times add up to the step to the nanosecond. What ran underneath, at
 -- the same time as a link, is not on the path: making it shorter does not make the step shorter. The times are those
 -- of the run that recorded most, with what recording costs: time_of_step has the shares without it.
--- @needs steps
+-- @needs steps,part
 -- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view table columns=link,start_ns,duration_ns,share_pct,cause,name,layer,at bar=share_pct

@@ -172,7 +172,7 @@ Result<Written> write(const Request& request) {
   XSP_TRY(const uint64_t spans,
           each_span(database, request, [&](const Span& span) { return writer.add(span); }));
   XSP_CHECK_OK(writer.close());
-  return Written{spans, "spans"};
+  return Written{spans, "span"};
 }
 
 }  // namespace

@@ -180,6 +180,9 @@ bool is_archive(const std::string& path) {
 
 Opened open_program(const std::string& path, c10::Device device, const Options& options) {
   std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return refuse(XSP_BAD_MODEL, path + ": it is a folder: name a .pt or .pt2 file in it");
+  }
   if (!std::filesystem::is_regular_file(path, error)) {
     return refuse(XSP_BAD_MODEL, path + ": there is no such file: give a .pt or .pt2 file");
   }

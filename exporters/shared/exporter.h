@@ -32,7 +32,7 @@ enum class Takes {
 
 struct Written {
   uint64_t count = 0;
-  std::string what;  // the counted things: "spans"
+  std::string what;  // one of the counted things: "span"
 };
 
 struct Exporter {

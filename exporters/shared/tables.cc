@@ -50,6 +50,14 @@ Result<std::vector<Copy>> copies_of(const Request& request, const std::string& e
   return copies;
 }
 
+// Returns the error of writing a copy. A full disk is an error of the statement, which names the
+// evaluation that it reads, although it is the copy that cannot be written.
+Error error_of(const Error& error, const fs::path& file, const fs::path& copy) {
+  const std::string name = file.string();
+  if (error.code != Code::kFailed || !error.text.starts_with(name)) return error;
+  return failed(copy.string() + error.text.substr(name.size()));
+}
+
 }  // namespace
 
 const std::vector<std::string>& exported_tables() {
@@ -79,12 +87,13 @@ Result<Written> write_tables(const Request& request, const std::string& ending,
                   const std::string sql = "COPY (" + copy.query + "\n) TO " +
                                           quoted(fs::absolute(copy.to).string(), '\'') + " (" +
                                           options + ")";
-                  XSP_TRY(const store::Table table, analyze::query_with_prelude(database, sql));
-                  if (!table.rows.empty()) rows += store::int_of(table.rows[0][0]);
+                  const auto table = analyze::query_with_prelude(database, sql);
+                  if (!table.ok()) return error_of(table.error(), request.file, copy.to);
+                  if (!table->rows.empty()) rows += store::int_of(table->rows[0][0]);
                 }
                 return std::to_string(rows);
               }));
-  return Written{std::stoull(count), "rows"};
+  return Written{std::stoull(count), "row"};
 }
 
 }  // namespace xsp::exporters

@@ -173,6 +173,8 @@ TEST_F(TorchTest, FailuresSayWhatIsWrong) {
   expect(failure("tiny.pt", {"--option", "freeze=maybe"}), "1", "give 0 or 1");
   expect(failure("tiny.pt", {"--option", "cuda_graph=1"}), "4", "--device cuda");
   expect(failure("make_files.cc"), "2", "neither TorchScript nor");
+  expect(failure("."), "2", ": it is a folder: name a .pt or .pt2 file in it");
+  expect(failure("absent.pt"), "2", "absent.pt: there is no such file: give a .pt or .pt2 file");
 }
 
 }  // namespace

@@ -111,6 +111,23 @@ TEST_F(DiffTest, WhereBFailedTheGateTripsAndWhereItWasNotTriedItIsNotJudged) {
   }
 }
 
+TEST_F(DiffTest, WithoutAnythingToCompareItFailsInEveryFormat) {
+  ASSERT_EQ(
+      run({"profile", "fake:layers=1", "--max-time", "1", "--no-peaks", "-o", "a.xsp"}).status, 0);
+  const std::string why =
+      "not measured: level model at batch 3: no evaluation has it: profile with --batch 3";
+  const Finished text = run({"diff", "a.xsp", "a.xsp", "--batch", "3"});
+  EXPECT_EQ(text.status, 4) << text.out << text.err;
+  EXPECT_EQ(text.err, "error: " + why + "\n");
+  const Finished json = run({"diff", "a.xsp", "a.xsp", "--batch", "3", "--format", "json"});
+  EXPECT_EQ(json.status, 4) << json.out << json.err;
+  const auto answer = nlohmann::json::parse(json.out, nullptr, false);
+  EXPECT_EQ(answer["not_measured"]["model"], why);
+  // One table is enough, and the facts are one if nothing else is asked for.
+  EXPECT_EQ(run({"diff", "a.xsp", "a.xsp", "--batch", "1"}).status, 0);
+  EXPECT_EQ(run({"diff", "a.xsp", "a.xsp", "--table", "facts"}).status, 0);
+}
+
 // Both are measured, in turns.
 class DiffRunTest : public DiffTest {
  protected:

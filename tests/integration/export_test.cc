@@ -224,7 +224,16 @@ TEST_F(ExportTest, AFullDiskIsAnErrorAndLeavesNothing) {
   const auto before = files();
   const Finished finished = run({"export", "a.xsp", "--to", "chrome", "-o", "t.json"}, small);
   EXPECT_NE(finished.status, 0);
+  EXPECT_EQ(finished.err.rfind("error: t.json: cannot be written: ", 0), 0u) << finished.err;
   EXPECT_EQ(files(), before);
+  for (const char* format : {"csv", "parquet"}) {
+    const Finished tables = run({"export", "a.xsp", "--to", format, "-o", "tab"}, small);
+    EXPECT_EQ(tables.status, 1) << tables.err;
+    EXPECT_EQ(tables.err,
+              "error: tab/span." + std::string(format) +
+                  ": cannot be written: no space left: free some, or write elsewhere\n");
+    EXPECT_EQ(files(), before);
+  }
 }
 
 TEST_F(ExportTest, TheHelpListsTheFormats) {

@@ -191,6 +191,14 @@ TEST_F(PredictTest, WrongDataSetsAreOneLineEach) {
   }
 }
 
+TEST_F(PredictTest, AFolderIsNoItem) {
+  std::filesystem::create_directories(folder / "items");
+  const Finished finished = run({"predict", "bytes.yaml", "items"});
+  EXPECT_EQ(finished.status, 1) << finished.out;
+  EXPECT_NE(finished.err.find("error: items: is a folder: name files in it\n"), std::string::npos)
+      << finished.err;
+}
+
 TEST_F(PredictTest, OptionsThatDoNotGoTogetherAreRefused) {
   write_set();
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {

@@ -205,6 +205,43 @@ TEST_F(RunTest, ADelayAndADurationCountFromTheProcesssStart) {
   EXPECT_LE(times[0]["last"].get<double>(), 1.3);
 }
 
+// A part that begins after the program's end is said to be missing, where it is missed.
+TEST_F(RunTest, APartThatIsNeverReachedIsNotMeasured) {
+  write_file("steps.py", kSteps);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> parts = {
+      {{"--steps", "99:100"}, "the program ended after 20 steps, before step 99 (--steps), so "},
+      {{"--delay", "100"}, "the program ended before the delay of 100 s was over (--delay), so "}};
+  for (const auto& [part, said] : parts) {
+    std::vector<std::string> words = {"run", "-o", "t.xsp"};
+    words.insert(words.end(), part.begin(), part.end());
+    words.insert(words.end(), {"--", "/usr/bin/python3", "steps.py", "20"});
+    const Finished finished = run(words);
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    EXPECT_NE(finished.err.find("xsp: " + said), std::string::npos) << finished.err;
+    for (const std::vector<std::string>& asked :
+         {std::vector<std::string>{"findings", "t.xsp"}, {"analyze", "time_of_step", "t.xsp"}}) {
+      const Finished answer = run(asked);
+      EXPECT_EQ(answer.status, 4) << answer.out;
+      EXPECT_EQ(answer.err.rfind("error: not measured: steps: " + said, 0), 0u) << answer.err;
+    }
+    // The steps were seen, although nothing else was.
+    EXPECT_EQ(run({"analyze", "steps", "t.xsp"}).status, 0);
+  }
+  const Finished reached =
+      run({"run", "-o", "t.xsp", "--steps", "9:19", "--", "/usr/bin/python3", "steps.py", "20"});
+  EXPECT_EQ(reached.err.find("the program ended"), std::string::npos) << reached.err;
+}
+
+TEST_F(RunTest, OneLevelTakesNoTurns) {
+  write_file("steps.py", kSteps);
+  for (const std::string levels : {"model", "model,layer"}) {
+    const Finished finished =
+        run({"run", "--levels", levels, "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "5"});
+    const bool is_said = finished.err.find("too few steps for levels") != std::string::npos;
+    EXPECT_EQ(is_said, levels != "model") << finished.err;
+  }
+}
+
 TEST_F(RunTest, LevelsTakeTurnsInBlocksOfSteps) {
   write_file("steps.py", kSteps);
   const Finished finished = run({"run", "-o", "t.xsp", "--", "/usr/bin/python3", "steps.py", "60"});

@@ -64,6 +64,72 @@ TEST_F(UsageTest, AFileThatNothingOpensNamesTheFrameworkThatWould) {
             std::string::npos);
 }
 
+// Every verb that opens a model, also where the folder's files have the ending of a model.
+TEST_F(UsageTest, AFolderIsNoModel) {
+  std::filesystem::create_directory(folder / "bare");
+  std::filesystem::create_directory(folder / "nets");
+  write_file("nets/net.onnx", "x");
+  const std::vector<std::vector<std::string>> commands = {
+      {"profile", "bare"},
+      {"evaluate", "bare", "--scenario", "single"},
+      {"diff", "--run", "bare", "bare"}};
+  for (const std::vector<std::string>& words : commands) {
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.status, 1) << words[0];
+    EXPECT_EQ(finished.err, "error: bare: is a folder without files: name a model's file\n");
+  }
+  const Finished finished = run({"profile", "nets", "--max-time", "1"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_NE(finished.err.find("nets: it is a folder: name a file in it"), std::string::npos)
+      << finished.err;
+}
+
+// A reader of the messages that has gone ends no measurement.
+TEST_F(UsageTest, AClosedPipeEndsNoMeasurement) {
+  const std::string xsp = places::bin("xsp");
+  RunOptions shell;
+  shell.program = "/bin/bash";
+  const auto after_one_line = [&](const std::string& command) {
+    return run({"-c", "set -o pipefail; '" + xsp + "' " + command + " 2>&1 | head -n 1"}, shell);
+  };
+  const Finished profiled =
+      after_one_line("profile fake:layers=2 --max-time 2 --no-peaks -o p.xsp");
+  EXPECT_EQ(profiled.status, 0) << profiled.out;
+  EXPECT_EQ(scalar("p.xsp", "SELECT count(*) FROM run WHERE status = 'ok'"), 2);
+  EXPECT_EQ(files(), (std::vector<std::string>{"p.xsp", "tmp"}));
+}
+
+TEST_F(UsageTest, AWordThatIsNoNumberAndAParameterBelowItsLeastAreRefused) {
+  ASSERT_EQ(
+      run({"profile", "fake:layers=1", "--max-time", "1", "--no-peaks", "-o", "a.xsp"}).status, 0);
+  const std::vector<std::pair<std::vector<std::string>, std::string>> mistakes = {
+      {{"findings", "a.xsp", "--batch", "x"}, "--batch: 'x' is not a whole number"},
+      {{"findings", "a.xsp", "--batch", "1.5"}, "--batch: '1.5' is not a whole number"},
+      {{"analyze", "hotspots", "a.xsp", "--top", "abc"}, "--top: 'abc' is not a whole number"},
+      {{"analyze", "cost", "a.xsp", "--param", "price_per_hour=-3"}, "'-3' is below 0: "},
+      {{"analyze", "cost", "a.xsp", "--param", "max_latency_ms=-5"}, "'-5' is below 0: "}};
+  for (const auto& [words, said] : mistakes) {
+    const Finished finished = run(words);
+    EXPECT_EQ(finished.status, 2) << finished.out;
+    EXPECT_NE(finished.err.find(said), std::string::npos) << finished.err;
+  }
+}
+
+// What the framework refuses is said once, and not for each set of levels.
+TEST_F(UsageTest, ARefusalOfTheFrameworkIsSaidOnce) {
+  const std::vector<std::vector<std::string>> refused = {{"--option", "foo=1"},
+                                                         {"--input", "x=@nofile.npy"}};
+  for (const std::vector<std::string>& words : refused) {
+    std::vector<std::string> all = {"profile", "fake:layers=1", "--max-time", "1", "--no-peaks"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Finished finished = run(all);
+    EXPECT_EQ(finished.status, 1) << finished.err;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_EQ(finished.err.find("not measured"), std::string::npos) << finished.err;
+    EXPECT_EQ(files(), std::vector<std::string>{"tmp"});
+  }
+}
+
 // A Ctrl-C while frameworks are asked is no failure of theirs.
 TEST_F(UsageTest, CtrlCAtOnceSaysThatItWasInterrupted) {
   std::filesystem::copy_file(places::source("tests/data/onnx/tiny.onnx"), folder / "net.onnx");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <set>
 #include <utility>
 
@@ -13,10 +14,10 @@ namespace xsp::analyze {
 namespace {
 
 // The words that an analysis may need besides a level.
-const std::vector<std::string> kFacts = {"peak",          "counters", "memory",   "energy",
-                                         "layer_energy",  "clocks",   "training", "steps",
-                                         "library_calls", "samples",  "watched",  "requests",
-                                         "tokens",        "loads",    "batches",  "whole"};
+const std::vector<std::string> kFacts = {
+    "peak",     "counters", "memory",        "energy",  "layer_energy", "clocks",
+    "training", "steps",    "library_calls", "samples", "watched",      "requests",
+    "tokens",   "loads",    "batches",       "whole",   "part"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -31,6 +32,16 @@ std::string next_word(std::string_view& rest) {
   std::string word(rest.substr(0, end));
   rest = trim(rest.substr(end));
   return word;
+}
+
+// Stands in a parameter's type before the least value.
+constexpr std::string_view kBound = ">=";
+
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 std::vector<std::string> trimmed(std::vector<std::string> words) {
@@ -74,7 +85,7 @@ std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
              "clocks, training, steps, library_calls, samples, watched, requests, tokens, loads, "
-             "batches, whole";
+             "batches, whole, part";
     }
     needs.push_back(std::move(need));
   }
@@ -144,11 +155,16 @@ class HeaderParser {
     Param one;
     one.name = next_word(rest);
     one.type = next_word(rest);
+    const size_t bound = std::min(one.type.find(kBound), one.type.size());
+    const bool has_least = bound < one.type.size();
+    if (has_least) one.least = number_of(one.type.substr(bound + kBound.size()));
+    one.type.resize(bound);
     one.default_value = next_word(rest);
     one.description = rest;
     static const std::vector<std::string> types = {"integer", "double", "text"};
     if (!is_word(one.name)) return "no name";
     if (!contains(types, one.type)) return "type '" + one.type + "' is none of integer double text";
+    if (has_least && (!one.least || one.type == "text")) return "its least value is not a number";
     if (one.description.empty()) return "no description";
     analysis_.params.push_back(std::move(one));
     return {};

@@ -14,14 +14,16 @@
 //                                          `clocks` (of the device), `training`,
 //                                          `library_calls`, `samples`,
 //                                          `watched` (steps of a program), `requests`, `tokens`,
-//                                          `batches` (kernels at several batch sizes)
+//                                          `batches` (kernels at several batch sizes), `part` (that
+//                                          of a program which xsp run was to record)
 //     -- @doubts kernel                    further levels whose doubts are doubts about its result
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.
 //     -- @view table top=20 by=latency_ns bar=latency_ns
 //
 // A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
-// the query reads it as $name. A column has a name, a unit and a description, in the order of the
+// the query reads it as $name. The type of a number may end with the least that it may be, as in
+// double>=0. A column has a name, a unit and a description, in the order of the
 // result. A view tells a program how to draw the result: `table` is for the terminal. The page
 // draws the views of web/src/views/kinds, where each file lists its options. The values of options
 // are columns, except `top` (a number) and `title` (a word). A view may take several lines; if an
@@ -46,6 +48,7 @@
 #define XSP_DESK_ANALYZE_CATALOGUE_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,8 +60,9 @@ namespace xsp::analyze {
 
 struct Param {
   std::string name;
-  std::string type;           // "integer", "double", "text"
-  std::string default_value;  // as text; "-": NULL
+  std::string type;               // "integer", "double", "text"
+  std::optional<double> least{};  // the least value of a number; nothing: any
+  std::string default_value;      // as text; "-": NULL
   std::string description;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -38,19 +39,30 @@ std::optional<T> parse_number(const std::string& text) {
   return number;
 }
 
+std::string least_text(double least) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", least);
+  return text;
+}
+
 Result<Value> parse_value(const Analysis& analysis, const Param& param, const std::string& text) {
   const auto wrong = [&](const std::string& what) {
-    return usage("parameter " + param.name + " of " + analysis.name + ": '" + text + "' is not " +
+    return usage("parameter " + param.name + " of " + analysis.name + ": '" + text + "' is " +
                  what + ": " + param.description);
+  };
+  const auto is_too_small = [&](auto number) {
+    return param.least && static_cast<double>(number) < *param.least;
   };
   if (param.type == "integer") {
     const auto number = parse_number<int64_t>(text);
-    if (!number) return wrong("an integer");
+    if (!number) return wrong("not an integer");
+    if (is_too_small(*number)) return wrong("below " + least_text(*param.least));
     return Value(*number);
   }
   if (param.type == "double") {
     const auto number = parse_number<double>(text);
-    if (!number || !std::isfinite(*number)) return wrong("a number");
+    if (!number || !std::isfinite(*number)) return wrong("not a number");
+    if (is_too_small(*number)) return wrong("below " + least_text(*param.least));
     return Value(*number);
   }
   return Value(text);
@@ -129,7 +141,7 @@ Result<Table> batches_of(Database& database, const std::string& need) {
 Status check_batch(Database& database, const Analysis& analysis, const Value& batch) {
   for (const std::string& need : analysis.needs) {
     // These have no batch size.
-    if (need == "peak" || need == "whole") continue;
+    if (need == "peak" || need == "whole" || need == "part") continue;
     XSP_TRY(const Table measured, batches_of(database, need));
     const bool found = std::any_of(measured.rows.begin(), measured.rows.end(),
                                    [&](const auto& row) { return row[0] == batch; });

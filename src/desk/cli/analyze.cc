@@ -7,6 +7,7 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/run.h"
+#include "desk/cli/numbers.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 #include "shared/base/words.h"
@@ -121,7 +122,7 @@ void add_analyze(CLI::App& app, int& exit_status) {
       ->take_all();
   verb->add_option("--batch", options->batch, "Short for --param batch=N")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_above_zero());
   verb->add_flag("--list", options->list, "List the catalogue; with NAME, explain that analysis");
   add_output_options(*verb, options->output);
   verb->footer(

@@ -12,6 +12,7 @@
 #include "desk/catalogue/fair.h"
 #include "desk/catalogue/summary.h"
 #include "desk/cli/catalogue_access.h"
+#include "desk/cli/messages.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 #include "shared/base/nearest.h"
@@ -61,8 +62,7 @@ Status tell(const CatalogueOptions& options, const std::string& place, const Add
                  added.unchanged, added.problems.size());
   }
   if (added.problems.empty()) return Ok{};
-  return failed("catalogue: " + std::to_string(added.problems.size()) +
-                (added.problems.size() == 1 ? " file" : " files") +
+  return failed("catalogue: " + counted(added.problems.size(), "file") +
                 " could not be read: the reasons are above, and the others are in it");
 }
 
@@ -78,7 +78,8 @@ Status add(const CatalogueOptions& options) {
           catalogue.add({options.paths.begin(), options.paths.end()}, progress_of(options)));
   if (options.has_summaries) {
     XSP_TRY(const size_t written, catalogue::write_summaries(catalogue));
-    if (!options.is_quiet) std::fprintf(stderr, "%zu summaries written\n", written);
+    if (!options.is_quiet)
+      std::fprintf(stderr, "%zu %s written\n", written, written == 1 ? "summary" : "summaries");
   }
   return tell(options, place, added);
 }

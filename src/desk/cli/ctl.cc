@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "desk/cli/numbers.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 #include "desk/experiment/plan.h"
@@ -94,7 +95,7 @@ CLI::App* add_part(CLI::App& verb, const std::string& name, const std::string& w
                    CtlOptions* options) {
   CLI::App* part = verb.add_subcommand(name, what);
   part->add_option("--pid", options->process, "This process alone; else all, and those to come")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_above_zero())
       ->type_name("P");
   part->add_option("--run", options->run, "The run that writes this .xsp, if there are several")
       ->type_name("FILE");

@@ -24,6 +24,7 @@ using compare::Comparison;
 using compare::Gate;
 
 constexpr int kRegressed = 3;
+constexpr size_t kNoteIndent = 6;  // below the first word after "note: "
 
 constexpr const char* kHelp =
     "A ratio is the latency of B divided by that of A, as both are printed: each is the mean of "
@@ -50,8 +51,10 @@ constexpr const char* kHelp =
     "  4  it cannot be judged: the inputs are not of one size, B was not tried at a batch size of "
     "A,\n"
     "     there are fewer than 6 blocks, or other programs disturbed one of two separate "
-    "recordings,\n"
-    "     which then differ by less than a factor of two\n"
+    "recordings\n"
+    "     and the interval of the ratio does not lie beyond a factor of two; or, also without the "
+    "gate,\n"
+    "     no table but facts could be made\n"
     "\n"
     "With --outputs, xsp lets A and B answer the same inputs instead. It tells how far their "
     "outputs\n"
@@ -213,7 +216,7 @@ Status print(const DiffOptions& options, const std::vector<std::string>& names,
     }
     for (const std::string& warning : one.comparison->warnings) {
       if (std::find(warned.begin(), warned.end(), warning) != warned.end()) continue;
-      text += "note: " + warning + "\n";
+      text += wrapped("note: " + warning, terminal.width, kNoteIndent);
       warned.push_back(warning);
     }
     const Sheet sheet = sheet_of_named(one);
@@ -248,11 +251,27 @@ Result<std::vector<Named>> compare_all(const DiffOptions& options,
   return tables;
 }
 
-// Compares the files and prints the result, under these names. Returns the result of the gate.
-Result<std::optional<Gate>> compare_files(const DiffOptions& options,
-                                          const std::vector<std::string>& files,
-                                          const std::vector<std::string>& names,
-                                          const compare::CompareOptions& how) {
+struct Judgement {
+  std::optional<Gate> gate;
+  std::string why_not;  // why no table but the facts could be made; empty: one could
+};
+
+// Returns why nothing was compared: no table but the facts could be made. Returns an empty text if
+// one could, or if no other table was asked for.
+std::string why_nothing(const std::vector<Named>& tables) {
+  std::string why;
+  for (const Named& one : tables) {
+    if (one.name == "facts") continue;
+    if (one.comparison) return "";
+    if (why.empty()) why = one.why;
+  }
+  return why;
+}
+
+// Compares the files and prints the result, under these names.
+Result<Judgement> compare_files(const DiffOptions& options, const std::vector<std::string>& files,
+                                const std::vector<std::string>& names,
+                                const compare::CompareOptions& how) {
   std::vector<store::Database> databases;
   std::vector<store::Database*> compared;
   for (const std::string& file : files) {
@@ -267,29 +286,30 @@ Result<std::optional<Gate>> compare_files(const DiffOptions& options,
     gate = compare::judge(model, *options.fail_on_regression_pct);
   }
   XSP_CHECK_OK(print(options, names, tables, gate));
-  return gate;
+  return Judgement{gate, why_nothing(tables)};
 }
 
-// Returns the exit status for the result of the gate.
-Result<int> status_of(const std::optional<Gate>& gate) {
+// Returns the exit status for what was compared and for the result of the gate.
+Result<int> status_of(const Judgement& judgement) {
+  if (!judgement.why_not.empty()) return not_available(judgement.why_not);
+  const std::optional<Gate>& gate = judgement.gate;
   if (!gate || gate->state == Gate::State::kPassed) return 0;
   if (gate->state == Gate::State::kTripped) return kRegressed;
   return not_available("--fail-on-regression: " + gate->text);
 }
 
 Result<int> diff_files(const DiffOptions& options, const compare::CompareOptions& how) {
-  XSP_TRY(const std::optional<Gate> gate,
-          compare_files(options, options.given, options.given, how));
-  return status_of(gate);
+  XSP_TRY(const Judgement judgement, compare_files(options, options.given, options.given, how));
+  return status_of(judgement);
 }
 
 Result<int> diff_run(const DiffOptions& options, const compare::CompareOptions& how) {
   PairOptions pairs = options.pairs;
   pairs.both.batch = options.batch;
   XSP_TRY(const PairFiles files, run_pairs(pairs, options.given, command_line()));
-  XSP_TRY(const std::optional<Gate> gate, compare_files(options, files.files, files.names, how));
-  if (files.problem && (files.is_interrupted || !gate)) return *files.problem;
-  XSP_TRY(const int status, status_of(gate));
+  XSP_TRY(const Judgement judgement, compare_files(options, files.files, files.names, how));
+  if (files.problem && (files.is_interrupted || !judgement.gate)) return *files.problem;
+  XSP_TRY(const int status, status_of(judgement));
   if (files.problem && status == 0) return *files.problem;
   return status;
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "desk/cli/messages.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "exporters/shared/exporter.h"
@@ -108,6 +109,12 @@ class Partial {
   }
   ~Partial() { remove(); }
   const fs::path& path() const { return path_; }
+  // Returns the error with the names that the files would have at their place.
+  Error at_place(Error error) const {
+    const size_t at = error.text.find(path_.string());
+    if (at != std::string::npos) error.text.replace(at, path_.string().size(), output_.string());
+    return error;
+  }
 
   // Files of a folder that is there already are replaced one by one, and its other files stay.
   Status move() {
@@ -176,11 +183,12 @@ Status run_export(const ExportOptions& options) {
   if (is_stdout) return write_to_stdout(exporter, std::move(request));
   Partial partial(output);
   request.output = partial.path();
-  XSP_TRY(const Written written, exporter.write(request));
+  const Result<Written> written = exporter.write(request);
+  if (!written.ok()) return partial.at_place(written.error());
   XSP_CHECK_OK(partial.move());
   if (options.quiet) return Ok{};
-  std::fprintf(stderr, "xsp: wrote %s: %llu %s\n", output.c_str(),
-               static_cast<unsigned long long>(written.count), written.what.c_str());
+  std::fprintf(stderr, "xsp: wrote %s: %s\n", output.c_str(),
+               counted(written->count, written->what).c_str());
   return Ok{};
 }
 

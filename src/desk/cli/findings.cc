@@ -9,6 +9,7 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/run.h"
+#include "desk/cli/numbers.h"
 #include "desk/cli/output.h"
 #include "desk/cli/sentences.h"
 #include "desk/cli/units.h"
@@ -122,7 +123,7 @@ void add_findings(CLI::App& app, int& exit_status) {
           "--batch", [options](int64_t batch) { options->batch = batch; },
           "The batch size; by default the smallest that was measured")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_above_zero());
   static const std::map<std::string, Shape> shapes = {{"text", Shape::kText},
                                                       {"json", Shape::kJson},
                                                       {"csv", Shape::kCsv},

@@ -64,7 +64,8 @@ class Formatter : public CLI::Formatter {
 
 std::string wrapped_prose(std::string_view text, size_t width) {
   std::string all, item;
-  size_t indent = 0;
+  size_t column = 0;  // of an item's second word, where its further lines begin
+  size_t indent = 0;  // the same, but no more than a third of the width
   bool is_example = false;
   const auto end_item = [&] {
     // The gap behind an item's first word is kept.
@@ -86,15 +87,13 @@ std::string wrapped_prose(std::string_view text, size_t width) {
     if (is_end || is_example) {
       end_item();
       all += std::string(line) + "\n";
-    } else if (!item.empty() && (spaces > 2 || (spaces == 0 && indent == 0))) {
+    } else if (!item.empty() && spaces == column) {
       item += " " + without_indent(line);
     } else {
       end_item();
       item = line;
-      // Further lines of an item begin below its second word.
-      indent = spaces == 0
-                   ? 0
-                   : std::min(line.find_first_not_of(' ', line.find(' ', spaces)), width / 3);
+      column = spaces == 0 ? 0 : line.find_first_not_of(' ', line.find(' ', spaces));
+      indent = std::min(column, width / 3);
     }
   }
   end_item();

@@ -14,8 +14,9 @@ namespace xsp::cli {
 // lines that are examples are never divided: an example is there to be copied.
 std::shared_ptr<CLI::FormatterBase> help_formatter(size_t width);
 
-// Wraps prose whose paragraphs are divided by empty lines. A line that two spaces begin is an item
-// of its own, and more spaces continue it. The paragraph that "Example" begins stays as it is.
+// Wraps prose whose paragraphs are divided by empty lines. A line that spaces begin is an item of
+// its own, unless it begins below the second word of the item before, which it continues. The
+// paragraph that "Example" begins stays as it is.
 std::string wrapped_prose(std::string_view text, size_t width);
 
 }  // namespace xsp::cli

@@ -16,6 +16,14 @@ TEST(Help, AnItemContinuesBelowItsSecondWord) {
             "Exit status:\n  0  all is well\n     here\n  1  not\n");
 }
 
+TEST(Help, AnItemBelowAnotherIsOneOfItsOwn) {
+  EXPECT_EQ(wrapped_prose("Executors:\n  ssh    by ssh\n    hosts: the list\n    xsp: its path\n"
+                          "  local  here, at\n         once",
+                          24),
+            "Executors:\n  ssh    by ssh\n    hosts: the list\n    xsp: its path\n"
+            "  local  here, at once\n");
+}
+
 TEST(Help, ADescriptionStandsBesideItsNameOrBelowIt) {
   const auto help = [](size_t width) {
     CLI::App app("Says what it does", "xsp");

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "desk/cli/messages.h"
 #include "desk/cli/verbs.h"
 #include "desk/experiment/plan.h"
 #include "desk/watch/import_traces.h"
@@ -73,10 +74,8 @@ Status import(const ImportOptions& options) {
                    {"recorded_by", request.convert ? "another tool" : "the program"}};
   XSP_TRY(const watch::ImportOutcome outcome, watch::import_traces(request));
   if (options.quiet) return Ok{};
-  const std::string lost =
-      outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);
-  std::fprintf(stderr, "xsp: wrote %s: %llu spans%s\n", request.output.c_str(),
-               static_cast<unsigned long long>(outcome.spans), lost.c_str());
+  std::fprintf(stderr, "xsp: wrote %s: %s%s\n", request.output.c_str(),
+               counted(outcome.spans, "span").c_str(), lost_text(outcome.lost).c_str());
   return Ok{};
 }
 

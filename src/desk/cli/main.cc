@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "desk/cli/help.h"
+#include "desk/cli/numbers.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 #include "desk/store/apart.h"
@@ -75,13 +76,6 @@ std::string help_hint(const CLI::App& app) {
   std::string command = "xsp";
   for (const CLI::App* verb : app.get_subcommands()) command += " " + verb->get_name();
   return ": see " + command + " --help";
-}
-
-// CLI11 prints the largest double as the end of a range that has none.
-std::string readable(const std::string& text) {
-  const size_t range = text.find(" not in range ");
-  if (range == std::string::npos || text.find("e+308]", range) == std::string::npos) return text;
-  return text.substr(0, range) + " is too small";
 }
 
 // Returns the error of words that the verb does not know, with the options that they resemble.
@@ -150,7 +144,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ExtrasError& error) {
     return report(unknown_words(app, error.what(), {argv + 1, argv + argc}));
   } catch (const CLI::ParseError& error) {
-    return report(usage(readable(error.what()) + help_hint(app)));
+    return report(usage(plain_number_error(error.what()) + help_hint(app)));
   } catch (const std::exception& error) {
     return report(failed(std::string("xsp: ") + error.what() + ": this is a defect: report it"));
   }

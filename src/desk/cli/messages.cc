@@ -4,6 +4,16 @@
 
 namespace xsp::cli {
 
+std::string counted(uint64_t count, const std::string& one, const std::string& ending) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : ending);
+}
+
+std::string lost_text(uint64_t lost) {
+  if (lost == 0) return "";
+  return "; " + std::to_string(lost) + (lost == 1 ? " was" : " were") +
+         " lost, see: xsp analyze audit";
+}
+
 std::string message_lines(const Terminal& terminal, std::string_view text, size_t indent) {
   if (!terminal.is_terminal) return std::string(text) + "\n";
   return wrapped(text, terminal.width, indent);

@@ -3,12 +3,19 @@
 #define XSP_DESK_CLI_MESSAGES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "desk/cli/terminal.h"
 
 namespace xsp::cli {
+
+// Returns "1 span" or "2 spans": a number of things, whose name is given for one of them.
+std::string counted(uint64_t count, const std::string& one, const std::string& ending = "s");
+
+// Returns what to add to the number of written spans if some were lost; empty: none was.
+std::string lost_text(uint64_t lost);
 
 // Returns a message as standard error shows it: on a terminal wrapped to its width; in a log one
 // line, which tools can search. Ends with a new line.

@@ -13,6 +13,14 @@ TEST(Messages, AMessageIsOneLineOfALogAndWrappedOnATerminal) {
   EXPECT_EQ(message_lines(log, "note: one two three", 6), "note: one\n      two\n      three\n");
 }
 
+TEST(Messages, OneThingIsNotCountedAsSeveral) {
+  EXPECT_EQ(counted(1, "span") + " of " + counted(1, "process", "es"), "1 span of 1 process");
+  EXPECT_EQ(counted(0, "span") + " of " + counted(2, "process", "es"), "0 spans of 2 processes");
+  EXPECT_EQ(lost_text(0), "");
+  EXPECT_EQ(lost_text(1), "; 1 was lost, see: xsp analyze audit");
+  EXPECT_EQ(lost_text(2), "; 2 were lost, see: xsp analyze audit");
+}
+
 TEST(Messages, WhatACommandDoesStandsBesideItOrBelowIt) {
   Terminal terminal;
   terminal.width = 30;

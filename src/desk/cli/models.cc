@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "desk/cli/models_manifests.h"
+#include "desk/cli/numbers.h"
 #include "desk/cli/output.h"
 #include "desk/cli/verbs.h"
 #include "zoo/shared/zoo.h"
@@ -211,7 +212,7 @@ void add_models(CLI::App& app, int& exit_status) {
       ->type_name("N")
       ->capture_default_str();
   build_verb->add_option("--batch", options->batch, "Of stablehlo, where it is fixed")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_above_zero())
       ->type_name("N")
       ->capture_default_str();
   build_verb->add_flag("--force", options->replace, "Replace an existing file");

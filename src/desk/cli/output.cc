@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "desk/cli/numbers.h"
 #include "desk/cli/table.h"
 #include "desk/cli/units.h"
 
@@ -174,7 +175,7 @@ void add_output_options(CLI::App& verb, OutputOptions& options, bool rows) {
   verb.add_option_function<size_t>(
           "--top", [&options](size_t count) { options.top = count; }, "Show the first N rows")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_above_zero());
   verb.add_flag("--all", options.all, "Show every row");
 }
 

@@ -12,6 +12,7 @@
 #include "desk/cli/items.h"
 #include "desk/cli/messages.h"
 #include "desk/cli/model_answer.h"
+#include "desk/cli/numbers.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
 #include "desk/cli/replaced.h"
@@ -305,7 +306,7 @@ void add_limits(CLI::App* verb, const std::shared_ptr<ProfileOptions>& options) 
       ->check(CLI::PositiveNumber);
   verb->add_option("--iterations", options->iterations,
                    "The most inferences that a run measures; else 5000")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_above_zero());
   verb->add_option("--width", options->width_percent,
                    "Stop when the 95 % interval of the latency is ± this many percent")
       ->check(CLI::NonNegativeNumber)

@@ -139,10 +139,10 @@ class ProgressLine {
   void draw(const watch::AttachProgress& progress) {
     const double elapsed_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const std::string line =
-        fmt::format("\r\x1b[Kxsp: {:.0f} s, {} process{}, {} steps, {:.1f} MB", elapsed_s,
-                    progress.processes, progress.processes == 1 ? "" : "es", progress.steps,
-                    static_cast<double>(progress.trace_bytes) / 1e6);
+    const std::string line = fmt::format(
+        "\r\x1b[Kxsp: {:.0f} s, {}, {}, {:.1f} MB", elapsed_s,
+        counted(static_cast<uint64_t>(progress.processes), "process", "es"),
+        counted(progress.steps, "step"), static_cast<double>(progress.trace_bytes) / 1e6);
     std::fputs(line.c_str(), stderr);
     is_drawn_ = true;
   }
@@ -167,10 +167,9 @@ void tell(const watch::AttachOutcome& outcome, const fs::path& output, const std
           bool is_verbose) {
   for (const std::string& note : outcome.notes) say(note);
   if (outcome.processes == 0) return;
-  const std::string lost =
-      outcome.lost == 0 ? "" : fmt::format("; {} were lost, see: xsp analyze audit", outcome.lost);
-  say(fmt::format("wrote {}{}: {} spans of {} process{}{}", output.string(), replaced,
-                  outcome.spans, outcome.processes, outcome.processes == 1 ? "" : "es", lost));
+  say(fmt::format("wrote {}{}: {} of {}{}", output.string(), replaced,
+                  counted(outcome.spans, "span"), counted(outcome.processes, "process", "es"),
+                  lost_text(outcome.lost)));
   Result<store::Database> database = store::Database::open(output);
   const Answer answer = database.ok() ? answer_of(*database, terminal_of(2)) : Answer();
   if (database.ok() && is_verbose) tell_tables(*database, answer.has_steps);

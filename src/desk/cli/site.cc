@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "desk/catalogue/catalogue.h"
+#include "desk/cli/messages.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
 
@@ -51,8 +52,9 @@ Status write(const SiteOptions& options) {
   XSP_TRY(Catalogue catalogue, open(options));
   XSP_TRY(const site::Written written, site::write_site(catalogue, options.output));
   if (!options.is_quiet) {
-    std::fprintf(stderr, "wrote %s: %zu pages of %zu evaluations\nnext: open %s\n",
-                 options.output.c_str(), written.pages, written.evaluations,
+    std::fprintf(stderr, "wrote %s: %s of %s\nnext: open %s\n", options.output.c_str(),
+                 counted(written.pages, "page").c_str(),
+                 counted(written.evaluations, "evaluation").c_str(),
                  (fs::path(options.output) / "index.html").c_str());
   }
   return Ok{};

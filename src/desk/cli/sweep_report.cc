@@ -7,6 +7,7 @@
 #include <map>
 
 #include "desk/catalogue/drift.h"
+#include "desk/cli/messages.h"
 #include "desk/cli/output.h"
 #include "desk/cli/progress.h"
 #include "desk/experiment/record.h"
@@ -300,7 +301,7 @@ Status write_sweep_site(const std::string& place, const sweep::Folder& folder, b
   const fs::path output = folder.path() / "site";
   XSP_TRY(const site::Written written, site::write_site(catalogue, output));
   if (!is_quiet) {
-    std::fprintf(stderr, "wrote %zu pages: open %s\n", written.pages,
+    std::fprintf(stderr, "wrote %s: open %s\n", counted(written.pages, "page").c_str(),
                  (output / "index.html").c_str());
   }
   return Ok{};

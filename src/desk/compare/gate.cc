@@ -11,6 +11,7 @@ namespace xsp::compare {
 namespace {
 
 constexpr const char* kRemedy = ": profile for longer, or the batch sizes that both have";
+constexpr const char* kDisturbedRemedy = ": measure again on an idle machine, or with --run";
 
 std::string number_text(const char* format, double value) {
   char text[48];
@@ -26,6 +27,22 @@ store::Value cell_of(const Comparison& comparison, size_t row, std::string_view 
   return comparison.table.rows[row][static_cast<size_t>(found - comparison.columns.begin())];
 }
 
+std::string percent_over(double ratio) { return number_text("%.2f", 100 * (ratio - 1)) + " %"; }
+
+// Returns why no regression was seen and none can be ruled out. `seeming` are the batch sizes at
+// which B is slower, but was measured under disturbance; `unknown` are those without a ratio.
+Gate unjudged_gate(const std::string& limit, std::vector<std::string> seeming,
+                   const std::vector<std::string>& unknown) {
+  if (seeming.empty()) {
+    return {Gate::State::kUnjudged,
+            "no regression by more than " + limit +
+                " was seen, and it cannot be ruled out: " + joined(unknown, "; ") + kRemedy};
+  }
+  seeming.insert(seeming.end(), unknown.begin(), unknown.end());
+  return {Gate::State::kUnjudged, "a regression by more than " + limit + " cannot be ruled out: " +
+                                      joined(seeming, "; ") + kDisturbedRemedy};
+}
+
 }  // namespace
 
 Gate judge(const Comparison& model, double limit_pct) {
@@ -33,7 +50,7 @@ Gate judge(const Comparison& model, double limit_pct) {
     return {Gate::State::kUnjudged,
             "the inputs differ: " + model.other_inputs + ": profile both with the same"};
   }
-  std::vector<std::string> tripped, unjudged;
+  std::vector<std::string> tripped, seeming, unknown;
   size_t judged = 0;
   for (size_t row = 0; row < model.table.rows.size(); ++row) {
     const std::string at =
@@ -48,15 +65,15 @@ Gate judge(const Comparison& model, double limit_pct) {
     if (state_b == kFailed) {
       tripped.push_back(at + "B " + verdict);
     } else if (!ratio || !low) {
-      unjudged.push_back(at + verdict);
+      unknown.push_back(at + verdict);
     } else if (const bool is_worse = *low > 1 && 100 * (*ratio - 1) > limit_pct;
                is_worse &&
                std::holds_alternative<std::monostate>(cell_of(model, row, "significant_b"))) {
-      unjudged.push_back(at + verdict);
+      const size_t doubt = std::min(verdict.find(kDoubt), verdict.size());
+      seeming.push_back(at + "B seems " + percent_over(*ratio) + " longer" + verdict.substr(doubt));
     } else if (++judged; is_worse) {
-      tripped.push_back(at + "B takes " + number_text("%.2f", 100 * (*ratio - 1)) +
-                        " % longer than A, certainly " + number_text("%.2f", 100 * (*low - 1)) +
-                        " %");
+      tripped.push_back(at + "B takes " + percent_over(*ratio) + " longer than A, certainly " +
+                        percent_over(*low));
     }
   }
   const std::string limit = number_text("%.6g", limit_pct) + " %";
@@ -64,11 +81,7 @@ Gate judge(const Comparison& model, double limit_pct) {
     return {Gate::State::kTripped,
             "regression by more than " + limit + ": " + joined(tripped, "; ")};
   }
-  if (!unjudged.empty()) {
-    return {Gate::State::kUnjudged,
-            "no regression by more than " + limit +
-                " was seen, and it cannot be ruled out: " + joined(unjudged, "; ") + kRemedy};
-  }
+  if (!seeming.empty() || !unknown.empty()) return unjudged_gate(limit, seeming, unknown);
   if (judged == 0) {
     return {Gate::State::kUnjudged,
             std::string("no batch size was measured in both: there is nothing to judge") + kRemedy};

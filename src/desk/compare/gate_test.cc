@@ -75,9 +75,21 @@ TEST(Gate, WhatWasDisturbedIsNotJudged) {
   doubtful.is_doubtful = true;
   const Gate gate = judged({kFine, doubtful});
   EXPECT_EQ(gate.state, State::kUnjudged);
-  EXPECT_NE(gate.text.find("batch 2: slower, but B was disturbed"), std::string::npos) << gate.text;
+  EXPECT_EQ(gate.text,
+            "a regression by more than 5 % cannot be ruled out: batch 2: B seems 5.01 % longer, "
+            "but B was disturbed: measure again on an idle machine, or with --run");
   // It is no matter where the ratio is within the limit.
   EXPECT_EQ(judge(comparison_of({doubtful}), 6).state, State::kPassed);
+}
+
+TEST(Gate, OfWhatWasDisturbedAndWhatWasNotTriedTheRemedyIsThatOfTheDisturbed) {
+  Row doubtful = kSlow;
+  doubtful.verdict = "slower, but A and B were disturbed";
+  doubtful.is_doubtful = true;
+  EXPECT_EQ(judged({kUntried, doubtful}).text,
+            "a regression by more than 5 % cannot be ruled out: batch 2: B seems 5.01 % longer, "
+            "but A and B were disturbed; batch 16: not measured: not tried: measure again on an "
+            "idle machine, or with --run");
 }
 
 TEST(Gate, WhatFailedInBIsARegression) {

@@ -130,7 +130,7 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
   const std::string disturbed =
       of_one_experiment || is_more ? "" : disturbed_text(*a.measured, *b.measured, evaluation);
   if (is_significant && !disturbed.empty()) {
-    cells->insert(cells->end(), {std::monostate{}, verdict + ", but " + disturbed});
+    cells->insert(cells->end(), {std::monostate{}, verdict + kDoubt + disturbed});
     return;
   }
   cells->insert(cells->end(), {is_significant, verdict});
@@ -269,9 +269,10 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
     for (const auto& [batch, one] : model.others) add(batch);
   }
   if (!is_any) {
-    const std::string at = options.batch ? " at batch " + std::to_string(*options.batch) : "";
-    return not_available("not measured: level model" + at +
-                         ": no evaluation has it: profile with --levels model");
+    const std::string batch = options.batch ? std::to_string(*options.batch) : "";
+    return not_available("not measured: level model" + (batch.empty() ? "" : " at batch " + batch) +
+                         ": no evaluation has it: profile with " +
+                         (batch.empty() || tried.empty() ? "--levels model" : "--batch " + batch));
   }
   TableBuilder table;
   add_model_columns(&table, evaluations.size());

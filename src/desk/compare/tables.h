@@ -22,6 +22,9 @@ inline constexpr const char* kFailed = "failed";
 inline constexpr const char* kInterrupted = "interrupted";
 inline constexpr const char* kNotTried = "not tried";
 
+// Stands in a verdict before what makes it doubtful, as in "slower, but B was disturbed".
+inline constexpr const char* kDoubt = ", but ";
+
 // The key for sorting rows: the greatest difference to the reference, then the greatest latency.
 using Rank = std::pair<double, double>;
 

@@ -196,11 +196,7 @@ class Experiment {
     fs::create_directory(options.scratch, error);
     auto worker = Worker::start(options, request_.worker_limits, stop_);
     if (!worker.ok()) {
-      // If the model or its input is invalid, the other runs would fail as well.
-      const Code code = worker.error().code;
-      const bool is_no_good =
-          code != Code::kFailed && code != Code::kInterrupted && code != Code::kOutOfMemory;
-      if (i == 0 && is_no_good) refused_ = worker.error();
+      if (i == 0 && concerns_all(worker.error())) refused_ = worker.error();
       fail(i, worker.error());
       return false;
     }
@@ -214,6 +210,14 @@ class Experiment {
     }
     run.series.warmup_iterations = 1;
     return true;
+  }
+
+  // Returns whether all runs would fail like the first one, to open the model: the model, its input
+  // or an option is invalid. Another batch size may be one that the framework takes.
+  bool concerns_all(const Error& failure) const {
+    if (failure.code == Code::kInterrupted || failure.code == Code::kOutOfMemory) return false;
+    if (failure.code != Code::kFailed) return true;
+    return !is_of_process(failure) && runs_.front().planned.batch == runs_.back().planned.batch;
   }
 
   void fail(size_t i, const Error& error) {

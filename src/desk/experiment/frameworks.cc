@@ -28,7 +28,8 @@ std::vector<std::string> plugin_names(const fs::path& folder) {
   return names;
 }
 
-// Returns the endings of a model: that of its file, or those of the files in its folder.
+// Returns the endings of a model: that of its file, or those of the files in its folder. Returns
+// none for a folder without files.
 std::vector<std::string> endings_of(const fs::path& model) {
   std::error_code error;
   if (!fs::is_directory(model, error)) return {model.extension()};
@@ -191,6 +192,9 @@ Result<Framework> choose_framework(const Installation& installation, const std::
     return framework;
   }
   const std::vector<std::string> endings = endings_of(model);
+  if (endings.empty()) {
+    return failed(model + ": is a folder without files: name a model's file");
+  }
   const auto opens = [&endings](const std::string& format) {
     return !format.empty() && std::find(endings.begin(), endings.end(), format) != endings.end();
   };

@@ -11,7 +11,8 @@
 namespace xsp::experiment {
 
 // Counts SIGINT and SIGTERM while it exists. Only one may exist at a time. Several signals in quick
-// succession count as one, because some tools signal a process and then its group.
+// succession count as one, because some tools signal a process and then its group. A reader of our
+// messages that has gone (| head) ends no measurement: nobody reads the messages that follow.
 class Interrupts {
  public:
   Interrupts() {
@@ -22,12 +23,18 @@ class Interrupts {
     ::sigemptyset(&action.sa_mask);
     ::sigaction(SIGINT, &action, &old_int_);  // without SA_RESTART: a pending wait ends
     ::sigaction(SIGTERM, &action, &old_term_);
+    // A handler, because started programs do not inherit handlers.
+    ::sigaction(SIGPIPE, nullptr, &old_pipe_);
+    action.sa_handler = [](int) {};
+    action.sa_flags = SA_RESTART;
+    if (old_pipe_.sa_handler == SIG_DFL) ::sigaction(SIGPIPE, &action, nullptr);
   }
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
   ~Interrupts() {
     ::sigaction(SIGINT, &old_int_, nullptr);
     ::sigaction(SIGTERM, &old_term_, nullptr);
+    ::sigaction(SIGPIPE, &old_pipe_, nullptr);
   }
   const std::atomic<int>& count() const { return count_; }
 
@@ -49,6 +56,7 @@ class Interrupts {
   static_assert(std::atomic<int64_t>::is_always_lock_free);
   struct sigaction old_int_ {};
   struct sigaction old_term_ {};
+  struct sigaction old_pipe_ {};
 };
 
 }  // namespace xsp::experiment

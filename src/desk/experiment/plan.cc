@@ -11,6 +11,7 @@ namespace xsp::experiment {
 namespace {
 
 constexpr const char* kRoofline = "roofline";
+constexpr const char* kEnergy = "energy";
 
 Result<std::vector<std::string>> split_list(const char* option, std::string_view text) {
   std::vector<std::string> parts;
@@ -101,8 +102,11 @@ const Offer* offer_of(const std::string& counter, const Capabilities& capabiliti
   return nullptr;
 }
 
+// Returns whether only a GPU counts it: the operations and traffic of each kernel, and energy.
+bool is_of_gpu(const std::string& counter) { return counter == kRoofline || counter == kEnergy; }
+
 bool is_known_absent(const std::string& counter, const Capabilities& capabilities) {
-  return counter == kRoofline || capabilities.no_counters.find(counter) != std::string::npos;
+  return is_of_gpu(counter) || capabilities.no_counters.find(counter) != std::string::npos;
 }
 
 // Returns the levels that can be measured. Notes the others in the plan.
@@ -131,9 +135,7 @@ Result<std::vector<std::string>> choose_counters(const Wanted& wanted,
   for (const std::string& name : wanted.counters.value_or(capabilities.default_counters)) {
     if (offer_of(name, capabilities) != nullptr) {
       if (!contains(counters, name)) counters.push_back(name);
-    } else if (name == kRoofline) {
-      // The counters of `roofline` are operations and traffic of each kernel, which only a GPU
-      // counts.
+    } else if (is_of_gpu(name)) {
       const auto found = capabilities.no_levels.find("kernel");
       plan->not_measured[name] = found != capabilities.no_levels.end() ? found->second
                                  : capabilities.no_counters.empty()    ? "no collector counts it"

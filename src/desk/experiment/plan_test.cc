@@ -121,10 +121,11 @@ TEST(Plan, DevicesHaveOneSpelling) {
 }
 
 TEST(Plan, WhatCannotBeMeasuredIsPlannedAsSuch) {
-  const Plan plan = plan_of("all", {}, {"roofline", "cycles"}, kNoGpu);
+  const Plan plan = plan_of("all", {}, {"roofline", "energy", "cycles"}, kNoGpu);
   EXPECT_EQ(plan.runs.size(), 2u);
   auto expected = kNoGpu.no_levels;
   expected["roofline"] = "no GPU";
+  expected["energy"] = "no GPU";
   expected["cycles"] = kNoGpu.no_counters;
   EXPECT_EQ(plan.not_measured, expected);
 }
@@ -143,7 +144,7 @@ TEST(Plan, ACounterThatNobodyKnowsIsAMistake) {
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code, Code::kUsage);
   EXPECT_NE(plan.error().text.find("cpu_time_ns"), std::string::npos) << plan.error().text;
-  EXPECT_EQ(unknown_counters({"cpu_time", "page_faults", "cycles", "roofline"}, kNoGpu),
+  EXPECT_EQ(unknown_counters({"cpu_time", "page_faults", "cycles", "roofline", "energy"}, kNoGpu),
             std::vector<std::string>{"cpu_time"});
 }
 

@@ -29,6 +29,9 @@ std::optional<T> parse_number(const std::string& text) {
   return value;
 }
 
+// Begins the text of a failure of the worker's process.
+const std::string kOfProcess = "worker: ";
+
 std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", seconds);
@@ -50,7 +53,7 @@ Error error_of(const Fields& fields) {
 }
 
 Error not_understood(const std::string& line) {
-  return failed("worker: its answer is not understood: '" + line.substr(0, 80) +
+  return failed(kOfProcess + "its answer is not understood: '" + line.substr(0, 80) +
                 "': rebuild, so that xsp and xsp-worker are of one version");
 }
 
@@ -109,13 +112,13 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
     std::string line;
     const Process::Event event = process_->read_line(until, &line);
     if (event == Process::Event::kEnded) {
-      return fail(failed("worker: " + process_->cause()));
+      return fail(failed(kOfProcess + process_->cause()));
     }
     if (event == Process::Event::kTimeout) {
       const bool stopped = stop_.load(std::memory_order_relaxed) > 0;
       process_->end(steady_clock::now());
       if (stopped) return fail({Code::kInterrupted, "interrupted while it was working"});
-      return fail(failed("worker: no answer within " + seconds_text(limit_s) +
+      return fail(failed(kOfProcess + "no answer within " + seconds_text(limit_s) +
                          ": it was killed: allow it more time with --timeout"));
     }
     Fields fields = process::split_fields(line);
@@ -148,6 +151,8 @@ Result<Fields> Worker::ask(const std::string& command, const std::string& wanted
   process_->send(command);
   return answer(wanted, limit_s);
 }
+
+bool is_of_process(const Error& failure) { return failure.text.starts_with(kOfProcess); }
 
 Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, WorkerLimits limits,
                                               const std::atomic<int>& stop) {
@@ -306,7 +311,7 @@ Status Worker::finish() {
   XSP_CHECK_OK(ask("quit", "bye", limits_.answer_s));
   process_->end(after(steady_clock::now(), limits_.grace_s));
   if (process_->exited_cleanly()) return Ok{};
-  return fail(failed("worker: after its last run: " + process_->cause()));
+  return fail(failed(kOfProcess + "after its last run: " + process_->cause()));
 }
 
 namespace {

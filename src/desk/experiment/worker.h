@@ -95,6 +95,10 @@ using OnLoad = std::function<void(int64_t answered, int64_t elapsed_ns, int64_t 
 // Returns the rest after a block on a device ("cpu", "cuda:0") before another process's block.
 std::chrono::milliseconds rest_between_blocks(std::string_view device);
 
+// Returns whether it is the worker's process that failed: it crashed, or did not answer. Otherwise
+// the worker itself says what it cannot do.
+bool is_of_process(const Error& failure);
+
 class Worker : public Subject {
  public:
   // Starts the process and waits until the model is open. `stop` counts the user's requests to

@@ -1,6 +1,7 @@
 #include "desk/watch/runs.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -257,16 +258,55 @@ Status complete_steps(store::Database& database) {
 Result<std::string> note_of_turns(store::Database& database) {
   XSP_TRY(const store::Table table,
           database.query("SELECT (SELECT count(*) FROM span WHERE level = 2), "
+                         "  (SELECT count(*) FROM span WHERE level > 2), "
                          "  (SELECT count(DISTINCT run_id) FROM block)"));
   const auto number = [&table](size_t column) {
     const auto* value = std::get_if<int64_t>(&table.rows[0][column]);
     return value == nullptr ? 0 : *value;
   };
-  // Without a model span, there is no level that a deeper one could slow.
-  if (number(0) == 0 || number(1) >= 2) return std::string();
+  // Without a model span, there is no level that a deeper one could slow; without a span below the
+  // model, no level slows it.
+  if (number(0) == 0 || number(1) == 0 || number(2) >= 2) return std::string();
   return std::string(
       "too few steps for levels to take turns: all were recorded at once, and the deep ones slow "
       "those above: let it run for more steps, or use --leveled=runs");
+}
+
+Result<std::string> note_of_part(store::Database& database, const Schedule& schedule,
+                                 uint32_t levels) {
+  const bool is_asked = schedule.first_step > 0 || schedule.delay_s > 0;
+  if (!is_asked || (levels & ~kApplication) == 0) return std::string();
+  // A process may have one span of a step more than steps: a call of the model before its first
+  // mark.
+  XSP_TRY(
+      const store::Table table,
+      database.query("SELECT (SELECT count(*) FROM span WHERE level > 1), "
+                     "  (SELECT max(duration_ns) FROM span WHERE level = 1 AND type = 'process'), "
+                     "  least((SELECT max(iterations) FROM run), (SELECT max(steps) FROM "
+                     "    (SELECT count(*) AS steps FROM span WHERE level = 1 AND type = 'step' "
+                     "     GROUP BY process)))"));
+  const auto number = [&table](size_t column) {
+    const auto* value = std::get_if<int64_t>(&table.rows[0][column]);
+    return value == nullptr ? 0 : *value;
+  };
+  if (number(0) > 0) return std::string();
+  const int64_t steps = number(2);
+  if (schedule.first_step > 0 && steps <= schedule.first_step) {
+    const std::string after = steps == 0   ? "without a step"
+                              : steps == 1 ? "after 1 step"
+                                           : "after " + std::to_string(steps) + " steps";
+    return "the program ended " + after + ", before step " + std::to_string(schedule.first_step) +
+           " (--steps), so this part was not recorded: let it run for longer, or record "
+           "earlier steps";
+  }
+  if (static_cast<double>(number(1)) < schedule.delay_s * 1e9) {
+    char delay[32];
+    std::snprintf(delay, sizeof delay, "%.6g s", schedule.delay_s);
+    return std::string("the program ended before the delay of ") + delay +
+           " was over (--delay), so this part was not recorded: let it run for longer, or "
+           "record it earlier";
+  }
+  return std::string();
 }
 
 }  // namespace xsp::watch

@@ -12,6 +12,7 @@
 
 #include "desk/store/database.h"
 #include "desk/store/ingest.h"
+#include "desk/watch/control.h"
 #include "shared/base/result.h"
 
 namespace xsp::watch {
@@ -31,6 +32,12 @@ Status complete_steps(store::Database& database);
 // Returns why some level has no numbers of its own although sets of levels should have taken turns.
 // Returns an empty string if every level has its own. The runs must be in the file.
 Result<std::string> note_of_turns(store::Database& database);
+
+// Returns why nothing was recorded of the part of the program that the schedule asks for: the
+// program ended before it. Returns an empty string if something was recorded, or if the part begins
+// with the program. `levels` are the bits that were to be recorded. The runs must be in the file.
+Result<std::string> note_of_part(store::Database& database, const Schedule& schedule,
+                                 uint32_t levels);
 
 // Returns how many of the first steps are warm-up: those that compile, tune and allocate.
 // `durations_ns` is in the order of time.

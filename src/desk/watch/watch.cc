@@ -268,6 +268,8 @@ Status note(const AttachRequest& request, store::Database& database, AttachOutco
   add("note.size", outcome->size_note);
   add("note.processes", outcome->survivors_note);
   add("note.unrecorded", outcome->unrecorded_note);
+  XSP_TRY(const std::string part, note_of_part(database, request.schedule, request.levels));
+  add("note.part", part);
   if (request.leveled == Leveled::kTurns || request.leveled == Leveled::kTurnsAndBare) {
     XSP_TRY(const std::string text, note_of_turns(database));
     add("note.levels", text);
@@ -316,12 +318,15 @@ std::string why_not_attachable(const fs::path& program) {
 
 namespace {
 
-// Turns the signal that a file may not grow further into an error: by default it would kill us. A
-// handler does this, because started programs do not inherit handlers.
-void survive_limits_of_files() {
-  struct sigaction now = {};
-  ::sigaction(SIGXFSZ, nullptr, &now);
-  if (now.sa_handler == SIG_DFL) ::signal(SIGXFSZ, [](int) {});
+// Turns the signals that a file may not grow further, and that nobody reads our messages (| head),
+// into errors: by default they would kill us. A handler does this, because started programs do not
+// inherit handlers.
+void survive_failing_writes() {
+  for (const int number : {SIGXFSZ, SIGPIPE}) {
+    struct sigaction now = {};
+    ::sigaction(number, nullptr, &now);
+    if (now.sa_handler == SIG_DFL) ::signal(number, [](int) {});
+  }
 }
 
 // Runs the command as often as its levels need, and writes the file.
@@ -371,7 +376,7 @@ Status record(const AttachRequest& request, const experiment::Installation& inst
 Result<AttachOutcome> attach(const AttachRequest& request,
                              const experiment::Installation& installation, int* wait_status) {
   XSP_TRY(const fs::path program, find_program(request.command[0]));
-  survive_limits_of_files();
+  survive_failing_writes();
   HeldSignals held;  // until the command runs; first, so that it releases them last
   XSP_TRY(store::Database database, store::Database::create(request.output));
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());

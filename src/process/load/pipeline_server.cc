@@ -1,6 +1,7 @@
 #include "process/load/pipeline_server.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 
 #include "process/worker/pipeline_file.h"
@@ -154,6 +155,10 @@ const std::string& PipelineServer::item_of(const LoadRequest& request) const {
 
 Result<Value> PipelineServer::read(const std::string& path, std::vector<StepTime>* steps) const {
   const int64_t start_ns = xsp_now_ns();
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return failed(path + ": is a folder: name files in it");
+  }
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamsize size = file.tellg();
   if (!file.is_open() || size < 0) return failed(path + ": cannot be read: check its name");

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "desk/machine/machine.h"
 #include "desk/scenario/loadgen_log.h"
@@ -205,6 +206,7 @@ class Evaluation {
     const double ours_before = session->cpu_seconds() + own_seconds();
     const auto begin = std::chrono::steady_clock::now();
     XSP_TRY(Load load, session->load(scenario_, true));
+    for (const Answer& answer : load.answers) batch_sizes_.insert(answer.batch_size);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const auto others =
@@ -217,6 +219,24 @@ class Evaluation {
     XSP_TRY(experiment::Run run, session->finish());
     outcome_.experiment.runs.push_back(std::move(run));
     return load;
+  }
+
+  // Gives the runs the size of their batches, if it was the same for all of them. A generation's
+  // later steps have fewer inputs than the batch, whose answers have several lengths.
+  void name_batch() {
+    if (scenario_.max_batch == 1 || batch_sizes_.empty()) return;
+    const bool is_one = batch_sizes_.size() == 1 && scenario_.name != "generation";
+    for (experiment::Run& run : outcome_.experiment.runs) {
+      if (!run.ready->batch) continue;  // the adapter says why
+      run.ready->batch = static_cast<int>(*batch_sizes_.begin());
+      if (is_one) continue;
+      run.ready->batch.reset();
+      run.ready->batch_unknown =
+          scenario_.name == "generation"
+              ? "a step has from 1 to " + std::to_string(scenario_.max_batch) + " inputs"
+              : "the batches that were formed have from " + std::to_string(*batch_sizes_.begin()) +
+                    " to " + std::to_string(*batch_sizes_.rbegin()) + " inputs";
+    }
   }
 
   // Measures the points of the curve over clients, but for the last one.
@@ -339,6 +359,7 @@ class Evaluation {
   Status write(store::Database database) {
     if (scenario_.keeps_file) listener_.step("writing " + request_.output.string());
     request_.facts["ended_at"] = experiment::utc_now();
+    name_batch();
     experiment::Record record{&request_, &outcome_.experiment.runs, request_.facts, {}, {}};
     record.facts.merge(experiment::facts_of(request_, outcome_.experiment.runs));
     for (const auto& [key, value] : machine_.facts()) record.facts["machine." + key] = value;
@@ -370,6 +391,7 @@ class Evaluation {
   const std::atomic<int>& stop_;
   const Look& look_;
   const machine::Machine machine_;
+  std::set<int64_t> batch_sizes_;  // of the runs
   std::unique_ptr<ScratchFolder> scratch_;
   std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures
   Outcome outcome_;

@@ -161,7 +161,6 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
                    " times, and the layers of " + std::to_string(most) +
                    " can be recorded: later ones may be lost: give fewer --requests");
   }
-  max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;
   run_.series.latencies_ns.assign(static_cast<size_t>(loaded.model_runs), 0);
   run_.series.stopped_by = loaded.abandoned > 0 ? "time" : "iterations";
@@ -171,11 +170,6 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
 Result<experiment::Run> Session::finish() {
   listener_.step("collecting the trace (" + levels_text(run_.planned.levels) + ")");
   XSP_CHECK_OK(worker_->finish());
-  if (max_batch_ > 1) {
-    run_.ready->batch.reset();
-    run_.ready->batch_unknown =
-        "the batches that were formed have from 1 to " + std::to_string(max_batch_) + " inputs";
-  }
   return std::move(run_);
 }
 

@@ -108,6 +108,16 @@ TEST(MaxRate, AnInterruptedSearchKeepsWhatItFound) {
   EXPECT_TRUE(nothing->probes.empty());
 }
 
+TEST(Latencies, AnIntervalOfTimesIsNotBelowZero) {
+  std::vector<double> waits(100, 0);
+  waits[7] = 1e6;
+  const Percentile mean = mean_of(waits);
+  ASSERT_TRUE(mean.interval.has_value());
+  EXPECT_EQ(mean.value, 1e4);
+  EXPECT_EQ(mean.interval->low, 0);
+  EXPECT_GT(mean.interval->high, mean.value);
+}
+
 TEST(Options, BoundsAndDurationsAreReadOrRefused) {
   const auto bound = parse_bound("p99.9=10ms");
   ASSERT_TRUE(bound.ok());

@@ -1,5 +1,6 @@
 // xsp evaluate: lets a model answer requests as they would come in practice.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 #include "desk/experiment/interrupt.h"
 #include "desk/predict/accuracy.h"
 #include "desk/scenario/scenario.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/words.h"
 
 namespace xsp::cli {
@@ -76,6 +78,8 @@ std::string interval_text(const experiment::ResultRow& row, bool is_time) {
   if (row.low && row.high) result += " (" + text(*row.low) + " to " + text(*row.high) + ")";
   return result;
 }
+
+constexpr double kRateMax = 1e9;  // more requests would come in a nanosecond
 
 constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model", "output"};
 
@@ -279,6 +283,15 @@ Status evaluate(const EvaluateOptions& options, int& exit_status) {
   return Ok{};
 }
 
+// Returns why a text is no rate; empty: it is one.
+std::string check_rate(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (is_whole && rate > 0 && rate <= kRateMax) return "";
+  return "'" + text + "': not a number of requests per second above 0: give one, such as 100";
+}
+
 void add_load(CLI::App* verb, const std::shared_ptr<EvaluateOptions>& options) {
   scenario::Scenario& scenario = options->scenario;
   verb->add_option("--scenario", scenario.name,
@@ -289,7 +302,7 @@ void add_load(CLI::App* verb, const std::shared_ptr<EvaluateOptions>& options) {
       ->check(CLI::IsMember({"xsp", scenario::kLoadgen}))
       ->capture_default_str();
   verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(check_rate, "POSITIVE"));
   verb->add_option("--clients", options->clients,
                    "closed: clients that wait for their answers; multi: requests of one query; "
                    "generation: likewise, or numbers such as 1,2,4 for the curve over them")

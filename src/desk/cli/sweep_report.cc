@@ -11,6 +11,7 @@
 #include "desk/cli/progress.h"
 #include "desk/experiment/record.h"
 #include "desk/site/site.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/words.h"
 
 namespace xsp::cli {

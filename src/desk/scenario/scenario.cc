@@ -13,6 +13,7 @@
 #include "desk/scenario/max_rate.h"
 #include "desk/scenario/session.h"
 #include "desk/store/database.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/scratch.h"
 
 namespace xsp::scenario {
@@ -114,12 +115,6 @@ double latency_of(const Load& load, const Bound& bound) {
   return percentile_of(durations(load, &Answer::arrival_ns, &Answer::done_ns), bound.share).value;
 }
 
-std::string ms_text(double ns) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4g ms", ns / 1e6);
-  return text;
-}
-
 std::string rate_text(double rate) {
   char text[40];
   std::snprintf(text, sizeof text, "%.4g requests/s", rate);
@@ -129,8 +124,8 @@ std::string rate_text(double rate) {
 std::string bound_text(const Bound& bound, double latency_ns) {
   char percent[24];
   std::snprintf(percent, sizeof percent, "p%g", 100 * bound.share);
-  return std::string(percent) + " is " + ms_text(latency_ns) + ", " + ms_text(bound.ns) +
-         " is allowed";
+  return std::string(percent) + " is " + duration_text(latency_ns) + ", " +
+         duration_text(bound.ns) + " is allowed";
 }
 
 // Says how far an interrupted search has come.

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "process/worker/protocol.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/levels.h"
 
 namespace xsp::scenario {
@@ -127,12 +128,13 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   const fs::path path = folder_ / (name_ + ".load"), file = folder_ / (name_ + ".answers");
   XSP_CHECK_OK(write_settings(scenario, records_requests, path, file));
   const auto on_load = [&](int64_t answered, int64_t elapsed_ns, int64_t latency_ns) {
-    char text[120];
-    std::snprintf(text, sizeof text,
-                  "%lld of %lld requests answered in %.1f s, the last in %.3g ms",
-                  static_cast<long long>(answered), static_cast<long long>(scenario.requests),
-                  static_cast<double>(elapsed_ns) / 1e9, static_cast<double>(latency_ns) / 1e6);
-    listener_.step(text);
+    // A replay has as many as its file.
+    const std::string all =
+        scenario.name == "replay" ? "" : " of " + std::to_string(scenario.requests);
+    char seconds[40];
+    std::snprintf(seconds, sizeof seconds, "%.1f s", static_cast<double>(elapsed_ns) / 1e9);
+    listener_.step(std::to_string(answered) + all + " requests answered in " + seconds +
+                   ", the last in " + duration_text(static_cast<double>(latency_ns)));
   };
   XSP_TRY(const experiment::Loaded loaded, worker_->load(path, scenario.time_s, on_load));
   for (std::string& note : worker_->take_notes()) run_.notes.push_back(std::move(note));

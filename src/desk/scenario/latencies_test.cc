@@ -144,5 +144,26 @@ TEST(Options, AScenarioThatLacksSomethingIsRefused) {
   EXPECT_FALSE(check(scenario).ok());
 }
 
+TEST(Options, AnOptionThatTheScenarioDoesNotUseIsRefused) {
+  const auto error_of = [](const char* name, auto set) -> std::string {
+    Scenario scenario;
+    scenario.name = name;
+    set(&scenario);
+    const Status status = check(scenario);
+    return status.ok() ? "" : status.error().text;
+  };
+  EXPECT_EQ(error_of("single", [](Scenario* s) { s->rate = 5; }),
+            "--rate: the scenario 'single' does not use it: leave it out, or choose --scenario "
+            "server");
+  EXPECT_EQ(error_of("offline", [](Scenario* s) { s->clients = 7; }),
+            "--clients: the scenario 'offline' does not use it: leave it out, or choose "
+            "--scenario closed or multi or generation");
+  EXPECT_NE(error_of("closed", [](Scenario* s) { s->arrivals = "a.csv"; }), "");
+  EXPECT_NE(error_of("closed", [](Scenario* s) { s->lengths = "a.tsv"; }), "");
+  EXPECT_NE(error_of("closed", [](Scenario* s) { s->prompt_tokens = "1..2"; }), "");
+  EXPECT_EQ(error_of("closed", [](Scenario* s) { s->clients = 7; }), "");
+  EXPECT_EQ(error_of("server", [](Scenario* s) { s->rate = 7; }), "");
+}
+
 }  // namespace
 }  // namespace xsp::scenario

@@ -170,12 +170,38 @@ TEST_F(EvaluateTest, ResultsAreDataForPrograms) {
   EXPECT_EQ(rows.size(), scalar("a.xsp", "SELECT count(*) FROM result"));
 }
 
+TEST_F(EvaluateTest, ALoadIsDescribedByFacts) {
+  write_file("arrivals.csv", "0\n0.01\n0.02\n");
+  const auto facts_of = [&](const std::vector<std::string>& arguments) {
+    const Finished finished = evaluate(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    std::map<std::string, std::string> facts;
+    for (const auto& row : query("a.xsp", "FROM evaluation")) facts[row["key"]] = row["value"];
+    return facts;
+  };
+  auto closed = facts_of({"--scenario", "closed", "--clients", "3", "--requests", "30"});
+  EXPECT_EQ(closed["scenario.clients"], "3");
+  EXPECT_EQ(closed["limits.time_s"], "60");
+  EXPECT_EQ(closed.count("scenario.bound") + closed.count("scenario.arrivals"), 0u);
+  auto replay = facts_of({"--scenario", "replay", "--arrivals", "arrivals.csv", "--max-time", "9"});
+  EXPECT_EQ(replay["scenario.arrivals"],
+            "280451423e350de705074f4f7f258a41da6ff1881f3093198d1fe57385a831f2");
+  EXPECT_EQ(replay["scenario.requests"], "3");
+  EXPECT_EQ(replay["limits.time_s"], "9");
+  EXPECT_EQ(replay.count("scenario.clients"), 0u);
+  auto single = facts_of({"--scenario", "single", "--requests", "9", "--bound", "p50=9ms"});
+  EXPECT_EQ(single.count("scenario.bound"), 0u);
+}
+
 TEST_F(EvaluateTest, ErrorsAreOneLineEach) {
   write_file("late.csv", "1.5\n0.5\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--scenario", "bogus"}, "error: --scenario 'bogus': "},
       {{"--scenario", "server"}, "error: --rate: missing: "},
       {{"--scenario", "max-rate"}, "error: --bound: missing: "},
+      {{"--scenario", "server", "--rate", "nan"}, "error: --rate: 'nan': not a number of requests"},
+      {{"--scenario", "server", "--rate", "inf"}, "error: --rate: 'inf': not a number of requests"},
+      {{"--scenario", "single", "--rate", "5"}, "error: --rate: the scenario 'single' does not"},
       {{"--scenario", "single", "--bound", "p99"}, "error: --bound 'p99': "},
       {{"--scenario", "single", "--max-wait", "2"}, "error: --max-wait '2': "},
       {{"--scenario", "replay", "--arrivals", "late.csv"}, "error: late.csv:2: it is earlier"}};

@@ -16,6 +16,7 @@
 #include "desk/cli/verbs.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/interrupt.h"
+#include "desk/manifest/sha256.h"
 #include "desk/predict/accuracy.h"
 #include "desk/scenario/scenario.h"
 #include "shared/base/duration_text.h"
@@ -234,6 +235,16 @@ Result<Items> items_of(const EvaluateOptions& options) {
   return items;
 }
 
+// Notes the contents of the files that make the load what it is.
+Status note_files(const scenario::Scenario& scenario, std::map<std::string, std::string>* facts) {
+  for (const auto& [key, file] : {std::pair("scenario.arrivals", &scenario.arrivals),
+                                  std::pair("scenario.lengths", &scenario.lengths)}) {
+    if (file->empty()) continue;
+    XSP_TRY((*facts)[key], manifest::sha256_of_file(*file));
+  }
+  return Ok{};
+}
+
 Status evaluate(const EvaluateOptions& options, int& exit_status) {
   const experiment::Interrupts interrupts;
   XSP_TRY(scenario::Scenario scenario, scenario_of(options));
@@ -250,8 +261,10 @@ Status evaluate(const EvaluateOptions& options, int& exit_status) {
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
   XSP_TRY(const std::string replaced, replaced_by(options, request));
   request.facts["command"] = command_line();
+  XSP_CHECK_OK(note_files(scenario, &request.facts));
   // The requests are the level application, which every run has.
   request.plan.not_measured.erase("application");
+  request.limits.time_s = scenario.time_s;
   request.limits.width = 0;  // the load ends after its requests, however wide an interval is
   Result<scenario::Outcome> outcome = failed("");
   predict::Scored scored;

@@ -167,6 +167,10 @@ class Evaluation {
       return Ok{};
     }
     XSP_TRY(const Load load, measured);
+    // A replay has as many requests as its file, if it is not cut short.
+    if (scenario_.name == "replay") {
+      requests_ = static_cast<int64_t>(load.answers.size()) + load.abandoned;
+    }
     for (ResultRow& row : rows_of(load, scenario_.instances))
       outcome_.results.push_back(std::move(row));
     add_tokens(load);
@@ -351,6 +355,26 @@ class Evaluation {
     listener_.note("LoadGen's logs are in " + kept->string());
   }
 
+  // Adds what two loads must have in common, so that their figures can be compared. The bound of a
+  // verdict changes no figure, and the rate that a search has found is one.
+  void add_load_facts(std::map<std::string, std::string>* facts) const {
+    const std::string& name = scenario_.name;
+    if (name == "closed" || name == "multi" || name == "generation") {
+      (*facts)["scenario.clients"] = std::to_string(scenario_.clients);
+    }
+    if (name == "server") (*facts)["scenario.rate_per_s"] = std::to_string(scenario_.rate);
+    const bool is_bound_used =
+        name == "max-rate" || (name == "server" && scenario_.generator == kLoadgen);
+    if (scenario_.bound && is_bound_used) {
+      (*facts)["scenario.bound"] = "p" + experiment::short_number(100 * scenario_.bound->share) +
+                                   "=" + experiment::short_number(scenario_.bound->ns / 1e6) + "ms";
+    }
+    if (name == "generation" && scenario_.lengths.empty()) {
+      (*facts)["scenario.prompt_tokens"] = scenario_.prompt_tokens;
+      (*facts)["scenario.output_tokens"] = scenario_.output_tokens;
+    }
+  }
+
   Status write(store::Database database) {
     if (scenario_.keeps_file) listener_.step("writing " + request_.output.string());
     request_.facts["ended_at"] = experiment::utc_now();
@@ -365,11 +389,11 @@ class Evaluation {
     record.facts["scenario"] = scenario_.name;
     record.facts["scenario.generator"] = scenario_.generator;
     if (!outcome_.loadgen.empty()) record.facts["scenario.loadgen"] = outcome_.loadgen;
-    record.facts["scenario.requests"] = std::to_string(scenario_.requests);
+    record.facts["scenario.requests"] = std::to_string(requests_);
     record.facts["scenario.instances"] = std::to_string(scenario_.instances);
     record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
     record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
-    if (scenario_.rate > 0) record.facts["scenario.rate_per_s"] = std::to_string(scenario_.rate);
+    add_load_facts(&record.facts);
     if (!scenario_.items.empty()) {
       record.facts["scenario.items"] = std::to_string(scenario_.items.size());
     }
@@ -387,6 +411,7 @@ class Evaluation {
   const Look& look_;
   const machine::Machine machine_;
   std::set<int64_t> batch_sizes_;  // of the runs
+  int64_t requests_ = scenario_.requests;
   std::unique_ptr<ScratchFolder> scratch_;
   std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures
   Outcome outcome_;

@@ -12,7 +12,8 @@
 -- `knee` is the first batch size whose doubling gains no more than knee_gain_pct of throughput. `peak` is the
 -- smallest batch size within 1 % of the highest throughput. If max_latency_ms is given, `bounded` is the batch size
 -- with the highest throughput among those whose latency is within max_latency_ms. A rule names no batch size if the
--- measured sizes do not decide it.
+-- measured sizes do not decide it. If the batches have no one size that is known, there is no throughput, and no rule
+-- names a size; throughput_of says why.
 -- @needs model
 -- @param max_latency_ms double - The latency that the rule `bounded` allows, in ms; by default the rule is not used.
 -- @param knee_gain_pct double 5 The gain of throughput in % at or below which doubling the batch is not worth it.
@@ -22,7 +23,7 @@
 -- @view table columns=device_ns,span_ns,step_ns
 -- @view table columns=doubt
 -- @view table bar=throughput_per_s
--- @column batch count Inputs per inference.
+-- @column batch count Inputs per inference; empty: they differ, or are not known.
 -- @column iterations count Number of inferences that were measured.
 -- @column latency_ns ns Mean latency of the typical inferences.
 -- @column median_ns ns Median of the latency.
@@ -37,8 +38,8 @@
 -- @column step_low_ns ns Lower end of the 95 % interval of step_ns; empty below six steps.
 -- @column step_high_ns ns Upper end of the 95 % interval of step_ns.
 -- @column headline text The rate of the program's steps, as a sentence; empty: latency_ns is the whole time.
--- @column throughput_per_s per_s Inputs per second: batch / latency_ns or step_ns; inferences, if inputs are unknown.
--- @column throughput_of text The things that throughput_per_s counts: inputs or inferences.
+-- @column throughput_per_s per_s Inputs per second: batch / latency_ns or step_ns; empty: not measured.
+-- @column throughput_of text What throughput_per_s counts: inputs; or the reason why it is not measured.
 -- @column doubling_gain_pct pct Gain of throughput from doubling the batch size; empty: not measured.
 -- @column role text Roles of this size: online (batch 1), knee, peak, bounded, fastest (highest throughput).
 -- @column doubt text The reason why the latency is less certain than requested; empty: no doubt.
@@ -47,8 +48,8 @@ WITH stat AS (
     high_ns,
     quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
     device_ns, span_ns, host_ns, step_ns, step_ns - half_ns AS step_low_ns, step_ns + half_ns AS step_high_ns, headline,
-    coalesce(inputs_of(batch), 1) * inferences_per_s(latency_ns, step_ns, inferences_in_step) AS throughput_per_s,
-    CASE WHEN inputs_of(batch) IS NULL THEN 'inferences' ELSE 'inputs' END AS throughput_of
+    inputs_of(batch) * inferences_per_s(latency_ns, step_ns, inferences_in_step) AS throughput_per_s,
+    coalesce('not measured: ' || fact_of('not_measured.batch'), 'inputs') AS throughput_of
   FROM model_latency LEFT JOIN model_time USING (batch)),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)
@@ -61,7 +62,7 @@ choice AS (
     max_by(batch, throughput_per_s) AS fastest
   FROM gain),
 peak_choice AS (SELECT min(batch) AS peak FROM gain, choice WHERE throughput_per_s >= 0.99 * highest)
-SELECT gain.*, array_to_string(list_filter([
+SELECT gain.* REPLACE (inputs_of(batch) AS batch), array_to_string(list_filter([
     CASE WHEN inputs_of(batch) = 1 THEN 'online' END,
     CASE WHEN batch = knee THEN 'knee' END,
     CASE WHEN batch = peak AND sizes > 1 THEN 'peak' END,
@@ -69,4 +70,4 @@ SELECT gain.*, array_to_string(list_filter([
     CASE WHEN batch = fastest AND sizes > 1 THEN 'fastest' END], lambda one: one IS NOT NULL), ', ') AS role,
   doubts_of(2, batch) AS doubt
 FROM gain, choice, peak_choice
-ORDER BY batch
+ORDER BY gain.batch

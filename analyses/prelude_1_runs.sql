@@ -32,7 +32,8 @@ CREATE OR REPLACE TEMP VIEW run_device AS
 
 -- The run that provides a level's own numbers, for each batch size. It is a run in which that level is the deepest:
 -- without counters rather than with; the longest, if there are several. Runs that count on the device replay their
--- kernels, so their times are not used. A model without a batch dimension has batch 1.
+-- kernels, so their times are not used. Runs whose batch size is not known share the key 1, which is not their size:
+-- inputs_of() is.
 CREATE OR REPLACE TEMP TABLE measured_run AS
   SELECT run_id, coalesce(batch, 1) AS batch, deepest_level(levels) AS level, levels, iterations,
     framework, framework_version, run_device.device, threads, stopped_by

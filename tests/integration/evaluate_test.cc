@@ -84,6 +84,46 @@ TEST_F(EvaluateTest, TheAnalysisOfSlowRequestsHasTheNumbersOfTheAnswer) {
   EXPECT_NEAR(queue_ns, tail("queue"), 1);
 }
 
+TEST_F(EvaluateTest, BatchesOfOneSizeHaveItAndOthersHaveNone) {
+  const auto load = [&](const std::string& clients, const std::string& most) {
+    const Finished finished =
+        run({"evaluate", kModel, "--framework", "fake", "--scenario", "closed", "--clients",
+             clients, "--max-batch", most, "--requests", "202", "-o", most + ".xsp"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+  };
+  const auto tell = [&](const std::string& file) {
+    return nlohmann::json::parse(
+        run({"analyze", "model_information", file, "--format", "json"}).out)[0];
+  };
+  load("1", "1");
+  load("2", "2");
+  load("4", "4");  // the last batch has two
+  EXPECT_EQ(scalar("2.xsp", "SELECT string_agg(batch, ' ' ORDER BY run_id) FROM run"), "2 2");
+  EXPECT_EQ(tell("2.xsp")["batch"], 2);
+  EXPECT_EQ(scalar("4.xsp", "SELECT count(batch) FROM run"), 0);
+  const nlohmann::json row = tell("4.xsp");
+  EXPECT_TRUE(row["batch"].is_null());
+  EXPECT_TRUE(row["throughput_per_s"].is_null());
+  EXPECT_EQ(row["role"], "");
+  EXPECT_EQ(row["throughput_of"],
+            "not measured: the batches that were formed have from 2 to 4 inputs");
+  const Finished judged = run({"diff", "4.xsp", "1.xsp", "--fail-on-regression", "5"});
+  EXPECT_EQ(judged.status, 4) << judged.out;
+  EXPECT_NE(judged.err.find("the inputs are not of one size: A: the batches that were formed"),
+            std::string::npos)
+      << judged.err;
+  ASSERT_EQ(run({"catalogue", "add", "4.xsp", "--db", "c.sqlite"}).status, 0);
+  const Finished asked =
+      run({"catalogue", "query", "--db", "c.sqlite", "--format", "json",
+           "SELECT batch, value, note FROM evaluation JOIN result ON evaluation = id WHERE metric "
+           "= 'throughput'"});
+  const nlohmann::json known = nlohmann::json::parse(asked.out);
+  ASSERT_EQ(known.size(), 1u) << asked.out;
+  EXPECT_EQ(known[0]["batch"], 0);
+  EXPECT_TRUE(known[0]["value"].is_null());
+  EXPECT_EQ(known[0]["note"], row["throughput_of"]);
+}
+
 TEST_F(EvaluateTest, ABoundThatIsMissedHasAnExitStatusOfItsOwn) {
   const Finished finished = evaluate(
       {"--scenario", "closed", "--clients", "32", "--requests", "40", "--bound", "p50=10us"});
@@ -130,12 +170,38 @@ TEST_F(EvaluateTest, ResultsAreDataForPrograms) {
   EXPECT_EQ(rows.size(), scalar("a.xsp", "SELECT count(*) FROM result"));
 }
 
+TEST_F(EvaluateTest, ALoadIsDescribedByFacts) {
+  write_file("arrivals.csv", "0\n0.01\n0.02\n");
+  const auto facts_of = [&](const std::vector<std::string>& arguments) {
+    const Finished finished = evaluate(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    std::map<std::string, std::string> facts;
+    for (const auto& row : query("a.xsp", "FROM evaluation")) facts[row["key"]] = row["value"];
+    return facts;
+  };
+  auto closed = facts_of({"--scenario", "closed", "--clients", "3", "--requests", "30"});
+  EXPECT_EQ(closed["scenario.clients"], "3");
+  EXPECT_EQ(closed["limits.time_s"], "60");
+  EXPECT_EQ(closed.count("scenario.bound") + closed.count("scenario.arrivals"), 0u);
+  auto replay = facts_of({"--scenario", "replay", "--arrivals", "arrivals.csv", "--max-time", "9"});
+  EXPECT_EQ(replay["scenario.arrivals"],
+            "280451423e350de705074f4f7f258a41da6ff1881f3093198d1fe57385a831f2");
+  EXPECT_EQ(replay["scenario.requests"], "3");
+  EXPECT_EQ(replay["limits.time_s"], "9");
+  EXPECT_EQ(replay.count("scenario.clients"), 0u);
+  auto single = facts_of({"--scenario", "single", "--requests", "9", "--bound", "p50=9ms"});
+  EXPECT_EQ(single.count("scenario.bound"), 0u);
+}
+
 TEST_F(EvaluateTest, ErrorsAreOneLineEach) {
   write_file("late.csv", "1.5\n0.5\n");
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--scenario", "bogus"}, "error: --scenario 'bogus': "},
       {{"--scenario", "server"}, "error: --rate: missing: "},
       {{"--scenario", "max-rate"}, "error: --bound: missing: "},
+      {{"--scenario", "server", "--rate", "nan"}, "error: --rate: 'nan': not a number of requests"},
+      {{"--scenario", "server", "--rate", "inf"}, "error: --rate: 'inf': not a number of requests"},
+      {{"--scenario", "single", "--rate", "5"}, "error: --rate: the scenario 'single' does not"},
       {{"--scenario", "single", "--bound", "p99"}, "error: --bound 'p99': "},
       {{"--scenario", "single", "--max-wait", "2"}, "error: --max-wait '2': "},
       {{"--scenario", "replay", "--arrivals", "late.csv"}, "error: late.csv:2: it is earlier"}};

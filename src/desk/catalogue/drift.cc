@@ -34,7 +34,7 @@ Result<std::vector<Drift>> drifts(Catalogue& catalogue, const std::string& sweep
     one.system = store::text_of(row[2]);
     one.device = store::text_of(row[3]);
     one.what = store::text_of(row[4]) + ", " + store::text_of(row[5]) + ", batch " +
-               std::to_string(store::int_of(row[6]));
+               batch_text(store::int_of(row[6]));
     auto found = std::find_if(all.begin(), all.end(), [&](const Drift& known) {
       return known.sweep == one.sweep && known.fingerprint == one.fingerprint &&
              known.device == one.device && known.what == one.what;

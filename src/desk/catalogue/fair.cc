@@ -149,7 +149,7 @@ std::vector<std::string> unasked_differences(const Known& a, const Known& b, Ove
   if (over != Over::kModel) differ("model", a.model, b.model);
   if (over != Over::kFramework) differ("framework", a.framework, b.framework);
   differ("scenario", a.scenario, b.scenario);
-  differ("batch", std::to_string(a.batch), std::to_string(b.batch));
+  differ("batch", batch_text(a.batch), batch_text(b.batch));
   if (over != Over::kSystem) {
     differ("device", a.device, b.device);
     add_differences(a.system_facts, b.system_facts, "", &differences);

@@ -35,6 +35,7 @@ struct Source {
   const char* needed = "";  // a column that is not empty in the figure's row
   const char* other = "";   // the column of the value, if the first one is empty
   const char* name = "";    // the column of a word that says of what the value is
+  const char* why = "";     // the column that says why there is no value
   bool is_sum = false;
   bool is_word = false;
   bool is_counted = false;  // of kernels, some of which may have no counters
@@ -73,6 +74,11 @@ struct Source {
     one.name = its_column;
     return one;
   }
+  constexpr Source absent(const char* its_column) const {
+    Source one = *this;
+    one.why = its_column;
+    return one;
+  }
   constexpr Source counted() const {
     Source one = *this;
     one.is_counted = true;
@@ -108,7 +114,8 @@ constexpr std::array kSources = {
     Source{"inference.device", kModelAnalysis, "device_ns", "ns", "kernel"},
     Source{"inference.span", kModelAnalysis, "span_ns", "ns", "kernel"},
     Source{"step.period", kModelAnalysis, "step_ns", "ns", ""}.ends("step_low_ns", "step_high_ns"),
-    Source{"throughput", kModelAnalysis, "throughput_per_s", "per_s", "model"},
+    Source{"throughput", kModelAnalysis, "throughput_per_s", "per_s", "model"}.absent(
+        "throughput_of"),
     Source{"best_batch.knee", kModelAnalysis, "batch", "count", "model"}.where("role", "knee"),
     Source{"best_batch.peak", kModelAnalysis, "batch", "count", "model"}.where("role", "peak"),
     Source{"layers.flops", kSummary, "value", "flops", "layer"}
@@ -182,7 +189,7 @@ class Rows {
   }
   bool fits(const std::vector<Value>& row, const Source& source, int64_t batch) const {
     const auto its_batch = store::maybe_int(at(row, "batch"));
-    if (its_batch && *its_batch != batch) return false;
+    if (batch != kBatchUnknown && its_batch && *its_batch != batch) return false;
     const bool has_needed =
         *source.needed == '\0' || !store::text_of(at(row, source.needed)).empty();
     return has_needed && has(row, source.row_column, source.row_text) &&
@@ -259,6 +266,8 @@ std::optional<Figure> figure_of(const Table& table, const Source& source, int64_
     } else if (!is_found || (value && value > figure.value)) {
       if (!source.is_word) figure.value = value;
       read_interval(rows, row, source, &figure);
+      const std::string why = store::text_of(rows.at(row, source.why));
+      if (!value && why.starts_with("not measured: ")) figure.note = why;
     }
     is_found = true;
   }
@@ -275,7 +284,8 @@ class Asked {
     XSP_TRY(const analyze::Analysis* const analysis, analyze::find(source.analysis));
     std::string batch;
     for (const analyze::Param& param : analysis->params) {
-      if (param.name == "batch") batch = std::to_string(evaluation->batch);
+      if (param.name != "batch" || evaluation->batch == kBatchUnknown) continue;
+      batch = std::to_string(evaluation->batch);
     }
     const auto key = std::make_pair(analysis->name, batch);
     auto known = answers_.find(key);
@@ -294,7 +304,7 @@ class Asked {
       return Ok{};
     }
     auto figure = figure_of(*answer, source, evaluation->batch);
-    if (figure && (figure->value || !figure->word.empty())) {
+    if (figure && (figure->value || !figure->word.empty() || !figure->note.empty())) {
       evaluation->figures.push_back(std::move(*figure));
     }
     return Ok{};
@@ -425,12 +435,15 @@ void read_facts(compare::Facts facts, FileFigures* file) {
   }
 }
 
-// Runs name the framework and the device if the facts do not.
+// Runs name the framework and the device if the facts do not. Where the batches have no one size
+// that is known, the file is one evaluation.
 Status read_runs(store::Database& database, FileFigures* file) {
   XSP_TRY(const Table table,
-          database.query("SELECT coalesce(batch, 1) AS batch, any_value(framework), "
-                         "any_value(framework_version), any_value(device) FROM run "
-                         "WHERE status <> 'failed' GROUP BY ALL ORDER BY batch"));
+          database.query("SELECT CASE WHEN EXISTS (FROM evaluation WHERE key = "
+                         "'not_measured.batch') THEN $unknown ELSE coalesce(batch, 1) END AS size, "
+                         "any_value(framework), any_value(framework_version), any_value(device) "
+                         "FROM run WHERE status <> 'failed' GROUP BY ALL ORDER BY size",
+                         {{"unknown", kBatchUnknown}}));
   for (const auto& row : table.rows) {
     file->evaluations.push_back({store::int_of(row[0]), {}});
     if (file->framework.empty()) file->framework = store::text_of(row[1]);
@@ -465,6 +478,10 @@ Result<FileFigures> read_figures(const std::filesystem::path& path) {
   }
   XSP_CHECK_OK(add_results(database, &file));
   return file;
+}
+
+std::string batch_text(int64_t batch) {
+  return batch == kBatchUnknown ? "not known" : std::to_string(batch);
 }
 
 std::string fingerprint_of(const std::map<std::string, std::string>& system) {

@@ -30,9 +30,14 @@ struct Figure {
   std::string note;
 };
 
+// The batch of an evaluation whose batches differ, or have a size that is not known.
+inline constexpr int64_t kBatchUnknown = 0;
+// Returns a batch size for a person: "4", "not known".
+std::string batch_text(int64_t batch);
+
 // One batch size of a file.
 struct Evaluation {
-  int64_t batch = 0;
+  int64_t batch = kBatchUnknown;
   std::vector<Figure> figures;
 };
 

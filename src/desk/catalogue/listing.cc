@@ -133,7 +133,7 @@ Listing results() {
            {"system", "text", "(SELECT s.name FROM system s WHERE s.fingerprint = e.system)"},
            {"device", "text", "e.device"},
            {"scenario", "text", "e.scenario"},
-           {"batch", "count", "e.batch"},
+           {"batch", "count", "nullif(e.batch, 0)"},
            {"metric", "text", "r.metric"},
            {"value", "by:unit", "r.value"},
            {"low", "by:unit", "r.low"},

@@ -33,8 +33,9 @@ const std::vector<Step>& steps() {
       "CREATE INDEX task_state ON task(state, lease_until)",
       "CREATE TABLE agent(id TEXT PRIMARY KEY, system TEXT, offers TEXT NOT NULL, "
       "seen_at DOUBLE PRECISION NOT NULL)",
-      // One batch size of one file. `facts` is a JSON object of what the file says about the
-      // framework's options and the scenario. `sha256` is that of the file.
+      // One batch size of one file; 0: its batches differ, or have a size that is not known.
+      // `facts` is a JSON object of what the file says about the framework's options and the
+      // scenario. `sha256` is that of the file.
       "CREATE TABLE evaluation(id TEXT PRIMARY KEY, task TEXT, model TEXT NOT NULL REFERENCES "
       "model(id), framework TEXT NOT NULL REFERENCES framework(id), system TEXT NOT NULL "
       "REFERENCES system(fingerprint), dataset TEXT, scenario TEXT NOT NULL, device TEXT NOT NULL, "

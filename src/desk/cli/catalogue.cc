@@ -155,12 +155,13 @@ Status compare(const CatalogueOptions& options) {
     const bool has_ratio = pair.refused.empty() && *a->value != 0;
     const std::string refused = refusal(pair, options.output.format);
     const std::string doubt = doubt_of(*a, *b, options.output.format);
-    table.rows.push_back({subject_of(*pair.a, over, true), pair.a->scenario, pair.a->batch,
-                          subject_of(*pair.a, over, false), subject_of(*pair.b, over, false),
-                          *a->value, *b->value,
-                          has_ratio ? store::Value(*b->value / *a->value) : store::Value(),
-                          refused.empty() ? store::Value() : store::Value(refused),
-                          doubt.empty() ? store::Value() : store::Value(doubt)});
+    table.rows.push_back(
+        {subject_of(*pair.a, over, true), pair.a->scenario,
+         pair.a->batch == catalogue::kBatchUnknown ? store::Value() : store::Value(pair.a->batch),
+         subject_of(*pair.a, over, false), subject_of(*pair.b, over, false), *a->value, *b->value,
+         has_ratio ? store::Value(*b->value / *a->value) : store::Value(),
+         refused.empty() ? store::Value() : store::Value(refused),
+         doubt.empty() ? store::Value() : store::Value(doubt)});
   }
   if (table.rows.empty()) {
     return not_available("catalogue: no two evaluations have '" + options.metric +

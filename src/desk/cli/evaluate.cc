@@ -1,5 +1,6 @@
 // xsp evaluate: lets a model answer requests as they would come in practice.
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -15,8 +16,10 @@
 #include "desk/cli/verbs.h"
 #include "desk/experiment/frameworks.h"
 #include "desk/experiment/interrupt.h"
+#include "desk/manifest/sha256.h"
 #include "desk/predict/accuracy.h"
 #include "desk/scenario/scenario.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/words.h"
 
 namespace xsp::cli {
@@ -76,6 +79,8 @@ std::string interval_text(const experiment::ResultRow& row, bool is_time) {
   if (row.low && row.high) result += " (" + text(*row.low) + " to " + text(*row.high) + ")";
   return result;
 }
+
+constexpr double kRateMax = 1e9;  // more requests would come in a nanosecond
 
 constexpr const char* kParts[] = {"queue", "batcher", "pipeline", "model", "output"};
 
@@ -230,6 +235,16 @@ Result<Items> items_of(const EvaluateOptions& options) {
   return items;
 }
 
+// Notes the contents of the files that make the load what it is.
+Status note_files(const scenario::Scenario& scenario, std::map<std::string, std::string>* facts) {
+  for (const auto& [key, file] : {std::pair("scenario.arrivals", &scenario.arrivals),
+                                  std::pair("scenario.lengths", &scenario.lengths)}) {
+    if (file->empty()) continue;
+    XSP_TRY((*facts)[key], manifest::sha256_of_file(*file));
+  }
+  return Ok{};
+}
+
 Status evaluate(const EvaluateOptions& options, int& exit_status) {
   const experiment::Interrupts interrupts;
   XSP_TRY(scenario::Scenario scenario, scenario_of(options));
@@ -246,8 +261,10 @@ Status evaluate(const EvaluateOptions& options, int& exit_status) {
   XSP_TRY(experiment::Request request, make_request(options, installation, interrupts.count()));
   XSP_TRY(const std::string replaced, replaced_by(options, request));
   request.facts["command"] = command_line();
+  XSP_CHECK_OK(note_files(scenario, &request.facts));
   // The requests are the level application, which every run has.
   request.plan.not_measured.erase("application");
+  request.limits.time_s = scenario.time_s;
   request.limits.width = 0;  // the load ends after its requests, however wide an interval is
   Result<scenario::Outcome> outcome = failed("");
   predict::Scored scored;
@@ -279,6 +296,15 @@ Status evaluate(const EvaluateOptions& options, int& exit_status) {
   return Ok{};
 }
 
+// Returns why a text is no rate; empty: it is one.
+std::string check_rate(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  if (is_whole && rate > 0 && rate <= kRateMax) return "";
+  return "'" + text + "': not a number of requests per second above 0: give one, such as 100";
+}
+
 void add_load(CLI::App* verb, const std::shared_ptr<EvaluateOptions>& options) {
   scenario::Scenario& scenario = options->scenario;
   verb->add_option("--scenario", scenario.name,
@@ -289,7 +315,7 @@ void add_load(CLI::App* verb, const std::shared_ptr<EvaluateOptions>& options) {
       ->check(CLI::IsMember({"xsp", scenario::kLoadgen}))
       ->capture_default_str();
   verb->add_option("--rate", scenario.rate, "server: requests per second, on average")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Validator(check_rate, "POSITIVE"));
   verb->add_option("--clients", options->clients,
                    "closed: clients that wait for their answers; multi: requests of one query; "
                    "generation: likewise, or numbers such as 1,2,4 for the curve over them")

@@ -97,6 +97,7 @@ void answer_each(const Items& items, scenario::Scenario* scenario) {
   scenario->explains = false;
   if (scenario->generator != scenario::kLoadgen) return;
   scenario->name = "offline";
+  scenario->clients = 1;
   scenario->is_accuracy = true;
 }
 

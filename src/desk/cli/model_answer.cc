@@ -33,14 +33,16 @@ std::string latency_text(const store::Table& table, const Terminal& terminal) {
     const std::string interval = is_step ? interval_of(row, "step_low_ns", "step_high_ns")
                                          : interval_of(row, "low_ns", "high_ns");
     const std::string batch = row.text("batch");
-    text +=
-        wrapped(fmt::format("{}{} takes {}{}: {} {} in a second.",
-                            batch.empty() ? "" : "Batch " + batch + ": ",
-                            is_step ? (batch.empty() ? "A step" : "a step")
-                                    : (batch.empty() ? "An inference" : "an inference"),
-                            time_text(row.number(time)), interval,
-                            rate_text(row.number("throughput_per_s")), row.text("throughput_of")),
-                terminal.width, 3);
+    const std::string of = row.text("throughput_of");
+    const bool has_rate = !row.text("throughput_per_s").empty();
+    text += wrapped(
+        fmt::format("{}{} takes {}{}: {}.", batch.empty() ? "" : "Batch " + batch + ": ",
+                    is_step ? (batch.empty() ? "A step" : "a step")
+                            : (batch.empty() ? "An inference" : "an inference"),
+                    time_text(row.number(time)), interval,
+                    has_rate ? rate_text(row.number("throughput_per_s")) + " " + of + " in a second"
+                             : "inputs in a second: " + of),
+        terminal.width, 3);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 
 #include "desk/cli/messages.h"
 #include "desk/cli/terminal.h"
+#include "shared/base/duration_text.h"
 
 namespace xsp::cli {
 namespace {
@@ -183,20 +184,6 @@ class Live : public experiment::Listener {
 };
 
 }  // namespace
-
-std::string duration_text(double nanoseconds) {
-  const char* unit = "ns";
-  double value = nanoseconds;
-  for (const char* larger : {"us", "ms", "s"}) {
-    if (value < 1000) break;
-    value /= 1000;
-    unit = larger;
-  }
-  char text[48];
-  const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
-  std::snprintf(text, sizeof text, "%.*f %s", decimals, value, unit);
-  return text;
-}
 
 std::string interval_text(const statistics::Estimate& latency) {
   const auto width = latency.relative_half_width();

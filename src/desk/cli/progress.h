@@ -19,8 +19,6 @@ enum class Verbosity {
 std::unique_ptr<experiment::Listener> make_progress(const std::string& subject,
                                                     Verbosity verbosity);
 
-// Returns text like "12.3 ms", with three significant digits.
-std::string duration_text(double nanoseconds);
 // Returns text like "±1.2 %": half the interval's width relative to the median; "" without an
 // interval.
 std::string interval_text(const statistics::Estimate& latency);

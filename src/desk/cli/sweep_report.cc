@@ -12,6 +12,7 @@
 #include "desk/cli/progress.h"
 #include "desk/experiment/record.h"
 #include "desk/site/site.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/words.h"
 
 namespace xsp::cli {
@@ -260,7 +261,8 @@ Status print_results(const std::string& place, const sweep::Folder& folder, cons
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place));
   XSP_TRY(store::Table table,
           catalogue.query(
-              "SELECT m.name AS model, f.name AS framework, e.device, e.batch, e.scenario, "
+              "SELECT m.name AS model, f.name AS framework, e.device, nullif(e.batch, 0) AS batch, "
+              "e.scenario, "
               "l.value AS latency_ns, l.low AS latency_low_ns, l.high AS latency_high_ns, "
               "t.value AS throughput_per_s FROM evaluation e "
               "JOIN model m ON m.id = e.model JOIN framework f ON f.id = e.framework "

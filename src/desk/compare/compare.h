@@ -72,6 +72,9 @@ struct Comparison {
   // The inputs that differ in more than their types and their batch, in words: then the inferences
   // do not do the same work. Empty: none do.
   std::string other_inputs;
+  // Of the table model: the evaluations whose compared calls have a number of inputs that differs
+  // or is not known, each with the reason. Empty: none have.
+  std::string unknown_batches;
 };
 
 // Returns the names of the tables, in the order above.

@@ -50,6 +50,18 @@ TEST(Compare, InputsOfAnotherSizeAreOtherWork) {
   EXPECT_EQ(other_inputs("float32[1,8,8]"), "A has float32[1,8], B float32[1,8,8]");
 }
 
+TEST(Compare, BatchesOfUnknownSizeAreNotToldAsOne) {
+  Database a = make({});
+  Database b = make({});
+  must(b, "INSERT INTO evaluation VALUES ('not_measured.batch', 'the first dimension is fixed')");
+  // The shapes of a profile's inputs are known, whatever of them is the batch.
+  const Compared profile("model", {&a, &b});
+  EXPECT_EQ(text(profile.at(0, "batch")), "-");
+  EXPECT_EQ(profile.all().unknown_batches, "");
+  must(b, "INSERT INTO evaluation VALUES ('scenario.max_batch', '4')");
+  EXPECT_EQ(Compared("model", {&a, &b}).all().unknown_batches, "B: the first dimension is fixed");
+}
+
 TEST(Compare, LayersThatHaveNothingInCommonAreSaid) {
   Database a = make({});
   Made made;

@@ -145,6 +145,20 @@ Result<std::string> other_inputs_of(Databases evaluations) {
   return differs(sizes, "sizes") ? in_words(inputs, "inputs") : "";
 }
 
+Result<std::string> unknown_batches_of(Databases evaluations) {
+  XSP_TRY(const std::vector<Facts> all, all_facts(evaluations));
+  std::string text;
+  for (size_t e = 0; e < all.size(); ++e) {
+    const std::string why = value_of(all[e], "not_measured.batch");
+    // Inputs whose shapes are facts are the same in all calls, whatever of them is the batch. A
+    // load may join several of them.
+    const std::string joined = value_of(all[e], "scenario.max_batch");
+    const bool are_same = !inputs_of(all[e]).empty() && (joined.empty() || joined == "1");
+    if (!why.empty() && !are_same) text += (text.empty() ? "" : ", ") + letter_of(e) + ": " + why;
+  }
+  return text;
+}
+
 Result<std::vector<std::string>> warnings_of(Databases evaluations) {
   XSP_TRY(const std::vector<Facts> all, all_facts(evaluations));
   std::vector<std::string> warnings;

@@ -53,8 +53,8 @@ Gate judge(const Comparison& model, double limit_pct) {
   std::vector<std::string> tripped, seeming, unknown;
   size_t judged = 0;
   for (size_t row = 0; row < model.table.rows.size(); ++row) {
-    const std::string at =
-        "batch " + number_text("%.0f", number_of(cell_of(model, row, "batch")).value_or(0)) + ": ";
+    const auto batch = number_of(cell_of(model, row, "batch"));
+    const std::string at = batch ? "batch " + number_text("%.0f", *batch) + ": " : "";
     const std::string state_a = text_of(cell_of(model, row, "state_a"));
     const std::string state_b = text_of(cell_of(model, row, "state_b"));
     const std::string verdict = text_of(cell_of(model, row, "verdict_b"));
@@ -64,6 +64,8 @@ Gate judge(const Comparison& model, double limit_pct) {
     const auto low = number_of(cell_of(model, row, "ratio_low_b"));
     if (state_b == kFailed) {
       tripped.push_back(at + "B " + verdict);
+    } else if (!model.unknown_batches.empty()) {
+      continue;
     } else if (!ratio || !low) {
       unknown.push_back(at + verdict);
     } else if (const bool is_worse = *low > 1 && 100 * (*ratio - 1) > limit_pct;
@@ -80,6 +82,10 @@ Gate judge(const Comparison& model, double limit_pct) {
   if (!tripped.empty()) {
     return {Gate::State::kTripped,
             "regression by more than " + limit + ": " + joined(tripped, "; ")};
+  }
+  if (!model.unknown_batches.empty()) {
+    return {Gate::State::kUnjudged, "the inputs are not of one size: " + model.unknown_batches +
+                                        ": measure both with batches of one size"};
   }
   if (!seeming.empty() || !unknown.empty()) return unjudged_gate(limit, seeming, unknown);
   if (judged == 0) {

@@ -55,6 +55,18 @@ TEST(Gate, OtherInputsCannotBeJudged) {
             "the inputs differ: A has int64[1,128], B int64[1,256]: profile both with the same");
 }
 
+TEST(Gate, BatchesOfUnknownSizeCannotBeJudgedUnlessBFailed) {
+  Comparison comparison = comparison_of({kFine});
+  comparison.unknown_batches = "B: the batches that were formed have from 1 to 4 inputs";
+  const Gate gate = judge(comparison, 5);
+  EXPECT_EQ(gate.state, State::kUnjudged);
+  EXPECT_EQ(gate.text,
+            "the inputs are not of one size: B: the batches that were formed have from 1 to 4 "
+            "inputs: measure both with batches of one size");
+  comparison.table = comparison_of({kFailing}).table;
+  EXPECT_EQ(judge(comparison, 5).state, State::kTripped);
+}
+
 TEST(Gate, TheRatioIsBeyondTheLimitAndItsIntervalAboveOne) {
   EXPECT_EQ(judged({kFine}).state, State::kPassed);
   EXPECT_EQ(judged({kFine}).text, "no certain regression by more than 5 %");

@@ -137,7 +137,7 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
 }
 
 void add_model_columns(TableBuilder* table, size_t evaluations) {
-  table->column("batch", "count", "Inputs per inference.");
+  table->column("batch", "count", "Inputs per inference; empty: they differ, or are not known.");
   for (size_t e = 0; e < evaluations; ++e) {
     const std::string of = " of " + letter_of(e);
     table->column(named("unit", e), "text",
@@ -208,8 +208,9 @@ std::string ratio_not_settled(const Model& first, const Measured& a, const Measu
 void add_doubts(const std::vector<Model>& models, int64_t batch, std::vector<std::string>* notes) {
   const Measured* a = side_of(models[0], batch).measured;
   const auto add = [&](size_t evaluation, const std::string& text) {
-    const std::string note =
-        letter_of(evaluation) + ", batch " + std::to_string(batch) + ": " + text;
+    const std::string at =
+        models[evaluation].is_batch_known ? ", batch " + std::to_string(batch) : "";
+    const std::string note = letter_of(evaluation) + at + ": " + text;
     if (std::find(notes->begin(), notes->end(), note) == notes->end()) notes->push_back(note);
   };
   for (size_t e = 1; e < models.size(); ++e) {
@@ -277,8 +278,15 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
   TableBuilder table;
   add_model_columns(&table, evaluations.size());
   std::set<size_t> allowed;
+  bool has_calls = false;
   for (const int64_t batch : batches) {
-    std::vector<Value> cells = {batch};
+    bool is_known = true;
+    for (const Model& model : models) {
+      const Measured* one = side_of(model, batch).measured;
+      is_known = is_known && (one == nullptr || model.is_batch_known);
+      has_calls = has_calls || (one != nullptr && !one->step);
+    }
+    std::vector<Value> cells = {is_known ? Value(batch) : Value()};
     for (const Model& model : models) add_numbers(side_of(model, batch).measured, &cells);
     cells.push_back(side_of(models[0], batch).state);
     for (size_t e = 1; e < models.size(); ++e) {
@@ -290,6 +298,13 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
   comparison.batch = options.batch;
   comparison.warnings = std::move(notes);
   for (const int64_t batch : batches) add_doubts(models, batch, &comparison.warnings);
+  if (has_calls) {
+    XSP_TRY(comparison.unknown_batches, unknown_batches_of(evaluations));
+  }
+  if (!comparison.unknown_batches.empty()) {
+    comparison.warnings.push_back("the inputs are not of one size: " + comparison.unknown_batches +
+                                  ": the inferences do not do the same work");
+  }
   if (!allowed.empty()) comparison.warnings.push_back(allowance_note(models, allowed));
   return comparison;
 }

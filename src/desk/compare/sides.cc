@@ -147,10 +147,12 @@ Result<Model> read_model(Database& database) {
           analyze::query_with_prelude(database,
                                       "SELECT fact_of('experiment.id'), "
                                       "try_cast(fact_of('experiment.width_pct') AS DOUBLE), "
-                                      "try_cast(fact_of('machine.other_load_pct') AS DOUBLE)"));
+                                      "try_cast(fact_of('machine.other_load_pct') AS DOUBLE), "
+                                      "fact_of('not_measured.batch') IS NULL"));
   const auto& row = facts.rows.at(0);
   model.experiment = text_of(row[0]);
   model.width_pct = number_of(row[1]);
+  model.is_batch_known = std::get<bool>(row[3]);
   model.spread = process_spread(number_of(row[2]).value_or(0) / 100);
   return model;
 }
@@ -163,7 +165,9 @@ void choose_unit(int64_t batch, std::vector<Model>* models, std::vector<std::str
     if (has_step || model.by_batch.count(batch) > 0) measured.push_back(e);
     if (!has_step && model.by_batch.count(batch) > 0) without.push_back(e);
   }
-  const std::string at = "batch " + std::to_string(batch) + ": ";
+  const bool is_known = std::all_of(models->begin(), models->end(),
+                                    [](const Model& model) { return model.is_batch_known; });
+  const std::string at = is_known ? "batch " + std::to_string(batch) + ": " : "";
   for (const size_t e : measured) {
     Model& model = (*models)[e];
     const auto step = model.steps.find(batch);

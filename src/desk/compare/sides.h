@@ -47,6 +47,7 @@ struct Model {
   std::map<int64_t, Unmeasured> others;
   std::optional<Unmeasured> at_own_batch;  // a model that failed before its batch size was known
   std::string why;                         // why it was not measured at all
+  bool is_batch_known = true;              // false: by_batch has a key that is no batch size
   std::string experiment;                  // id of an experiment with several files; empty: none
   std::optional<double> width_pct;         // wanted width of the ratio
   double spread = 0;                       // allowance for the spread, if there is one process

@@ -106,6 +106,8 @@ Result<std::vector<std::string>> warnings_of(Databases evaluations);
 
 // Returns Comparison.other_inputs.
 Result<std::string> other_inputs_of(Databases evaluations);
+// Returns Comparison.unknown_batches, if calls are compared.
+Result<std::string> unknown_batches_of(Databases evaluations);
 
 }  // namespace xsp::compare
 

@@ -210,8 +210,8 @@ Result<Block> Worker::run_block(const char* command, int iterations, double expe
 Result<Loaded> Worker::load(const std::filesystem::path& settings, double expected_s,
                             const OnLoad& on_load) {
   on_load_ = on_load;
-  XSP_TRY(const Fields fields, ask(process::join_fields({"load", settings}), "loaded",
-                                   std::max(limits_.answer_s, 10 * expected_s)));
+  XSP_TRY(const Fields fields,
+          ask(process::join_fields({"load", settings}), "loaded", expected_s + limits_.answer_s));
   Loaded loaded;
   int64_t* const numbers[] = {&loaded.answered, &loaded.abandoned, &loaded.start_ns,
                               &loaded.end_ns};

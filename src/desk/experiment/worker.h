@@ -110,7 +110,8 @@ class Worker : public Subject {
   Result<Block> run(int iterations, double expected_s) override;
   Result<Block> warm(int iterations, double expected_s) override;
   // Lets it answer the requests that a file of settings describes (process/worker/protocol.h). This
-  // takes `expected_s` at most, unless it tells of progress; 0: it is not known.
+  // takes `expected_s` at most, unless it tells of progress; 0: it is not known. The limit for one
+  // answer begins after that.
   Result<Loaded> load(const std::filesystem::path& settings, double expected_s,
                       const OnLoad& on_load);
   // Makes inputs up by this seed, and saves them as .npy files. Returns the files in the model's

@@ -173,6 +173,16 @@ TEST_F(WorkerTest, AHangIsKilledAndReported) {
   EXPECT_NE(error.find("no answer within 0.3 s"), std::string::npos) << error;
 }
 
+TEST_F(WorkerTest, AHangUnderLoadIsKilledAfterItsTimeAndTheLimit) {
+  limits.answer_s = 0.5;
+  auto worker = start(script("trap '' TERM INT; while :; do sleep 1; done"));
+  ASSERT_TRUE(worker.ok()) << worker.error().text;
+  const auto loaded = (*worker)->load(folder / "load", 0.25, [](int64_t, int64_t, int64_t) {});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_NE(loaded.error().text.find("no answer within 0.75 s"), std::string::npos)
+      << loaded.error().text;
+}
+
 TEST_F(WorkerTest, WhatAKilledWorkerStartedDiesWithIt) {
   limits.answer_s = 0.3;
   {

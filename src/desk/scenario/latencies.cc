@@ -72,7 +72,7 @@ Percentile mean_of(std::span<const double> values) {
   mean.value = sum / static_cast<double>(values.size());
   if (values.size() < kParts * kOfPartMin) return mean;
   const double half = half_width(values, mean.value);
-  mean.interval = {mean.value - half, mean.value + half};
+  mean.interval = {std::max(0.0, mean.value - half), mean.value + half};
   return mean;
 }
 

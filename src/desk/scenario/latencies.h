@@ -47,7 +47,8 @@ struct Percentile {
 
 // `values` are in the order of measurement, and not empty. `share` is in (0, 1).
 Percentile percentile_of(std::span<const double> values, double share);
-// Returns the mean, with an interval from twenty parts.
+// Returns the mean of values that are never below 0, with an interval from twenty parts, which is
+// not either.
 Percentile mean_of(std::span<const double> values);
 
 }  // namespace xsp::scenario

@@ -108,6 +108,16 @@ TEST(MaxRate, AnInterruptedSearchKeepsWhatItFound) {
   EXPECT_TRUE(nothing->probes.empty());
 }
 
+TEST(Latencies, AnIntervalOfTimesIsNotBelowZero) {
+  std::vector<double> waits(100, 0);
+  waits[7] = 1e6;
+  const Percentile mean = mean_of(waits);
+  ASSERT_TRUE(mean.interval.has_value());
+  EXPECT_EQ(mean.value, 1e4);
+  EXPECT_EQ(mean.interval->low, 0);
+  EXPECT_GT(mean.interval->high, mean.value);
+}
+
 TEST(Options, BoundsAndDurationsAreReadOrRefused) {
   const auto bound = parse_bound("p99.9=10ms");
   ASSERT_TRUE(bound.ok());
@@ -132,6 +142,27 @@ TEST(Options, AScenarioThatLacksSomethingIsRefused) {
   EXPECT_TRUE(check(scenario).ok());
   scenario.max_wait_ns = 1;
   EXPECT_FALSE(check(scenario).ok());
+}
+
+TEST(Options, AnOptionThatTheScenarioDoesNotUseIsRefused) {
+  const auto error_of = [](const char* name, auto set) -> std::string {
+    Scenario scenario;
+    scenario.name = name;
+    set(&scenario);
+    const Status status = check(scenario);
+    return status.ok() ? "" : status.error().text;
+  };
+  EXPECT_EQ(error_of("single", [](Scenario* s) { s->rate = 5; }),
+            "--rate: the scenario 'single' does not use it: leave it out, or choose --scenario "
+            "server");
+  EXPECT_EQ(error_of("offline", [](Scenario* s) { s->clients = 7; }),
+            "--clients: the scenario 'offline' does not use it: leave it out, or choose "
+            "--scenario closed or multi or generation");
+  EXPECT_NE(error_of("closed", [](Scenario* s) { s->arrivals = "a.csv"; }), "");
+  EXPECT_NE(error_of("closed", [](Scenario* s) { s->lengths = "a.tsv"; }), "");
+  EXPECT_NE(error_of("closed", [](Scenario* s) { s->prompt_tokens = "1..2"; }), "");
+  EXPECT_EQ(error_of("closed", [](Scenario* s) { s->clients = 7; }), "");
+  EXPECT_EQ(error_of("server", [](Scenario* s) { s->rate = 7; }), "");
 }
 
 }  // namespace

@@ -46,6 +46,32 @@ std::vector<std::string> scenario_names() {
 
 namespace {
 
+// Refuses an option that the scenario would leave unused.
+Status check_used(const Scenario& scenario) {
+  struct Option {
+    const char* name;
+    bool is_given;
+    std::vector<std::string> scenarios;
+  };
+  const Scenario defaults;
+  const Option options[] = {
+      {"--rate", scenario.rate > 0, {"server"}},
+      {"--clients", scenario.clients > 1, {"closed", "multi", "generation"}},
+      {"--arrivals", !scenario.arrivals.empty(), {"replay"}},
+      {"--lengths", !scenario.lengths.empty(), {"generation"}},
+      {"--prompt-tokens", scenario.prompt_tokens != defaults.prompt_tokens, {"generation"}},
+      {"--output-tokens", scenario.output_tokens != defaults.output_tokens, {"generation"}}};
+  for (const Option& option : options) {
+    const auto& names = option.scenarios;
+    if (!option.is_given || std::find(names.begin(), names.end(), scenario.name) != names.end()) {
+      continue;
+    }
+    return usage(std::string(option.name) + ": the scenario '" + scenario.name +
+                 "' does not use it: leave it out, or choose --scenario " + joined(names, " or "));
+  }
+  return Ok{};
+}
+
 // LoadGen accepts settings that never end, or that end before the requests have come.
 Status check_loadgen(const Scenario& scenario) {
   const std::vector<std::string> known = {"single", "multi", "server", "offline"};
@@ -111,6 +137,7 @@ Status check(const Scenario& scenario) {
   if (name == "max-rate" && !scenario.bound) {
     return usage("--bound: missing: max-rate needs what it must keep, such as --bound p99=10ms");
   }
+  XSP_CHECK_OK(check_used(scenario));
   if (scenario.generator == kLoadgen) XSP_CHECK_OK(check_loadgen(scenario));
   if (scenario.max_wait_ns > 0 && scenario.max_batch == 1) {
     return usage("--max-wait: nothing to wait for: give the largest batch with --max-batch");

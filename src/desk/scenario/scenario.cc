@@ -6,12 +6,14 @@
 #include <ctime>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "desk/machine/machine.h"
 #include "desk/scenario/loadgen_log.h"
 #include "desk/scenario/max_rate.h"
 #include "desk/scenario/session.h"
 #include "desk/store/database.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/scratch.h"
 
 namespace xsp::scenario {
@@ -113,12 +115,6 @@ double latency_of(const Load& load, const Bound& bound) {
   return percentile_of(durations(load, &Answer::arrival_ns, &Answer::done_ns), bound.share).value;
 }
 
-std::string ms_text(double ns) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4g ms", ns / 1e6);
-  return text;
-}
-
 std::string rate_text(double rate) {
   char text[40];
   std::snprintf(text, sizeof text, "%.4g requests/s", rate);
@@ -128,8 +124,8 @@ std::string rate_text(double rate) {
 std::string bound_text(const Bound& bound, double latency_ns) {
   char percent[24];
   std::snprintf(percent, sizeof percent, "p%g", 100 * bound.share);
-  return std::string(percent) + " is " + ms_text(latency_ns) + ", " + ms_text(bound.ns) +
-         " is allowed";
+  return std::string(percent) + " is " + duration_text(latency_ns) + ", " +
+         duration_text(bound.ns) + " is allowed";
 }
 
 // Says how far an interrupted search has come.
@@ -171,6 +167,10 @@ class Evaluation {
       return Ok{};
     }
     XSP_TRY(const Load load, measured);
+    // A replay has as many requests as its file, if it is not cut short.
+    if (scenario_.name == "replay") {
+      requests_ = static_cast<int64_t>(load.answers.size()) + load.abandoned;
+    }
     for (ResultRow& row : rows_of(load, scenario_.instances))
       outcome_.results.push_back(std::move(row));
     add_tokens(load);
@@ -205,6 +205,7 @@ class Evaluation {
     const double ours_before = session->cpu_seconds() + own_seconds();
     const auto begin = std::chrono::steady_clock::now();
     XSP_TRY(Load load, session->load(scenario_, true));
+    for (const Answer& answer : load.answers) batch_sizes_.insert(answer.batch_size);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const auto others =
@@ -217,6 +218,24 @@ class Evaluation {
     XSP_TRY(experiment::Run run, session->finish());
     outcome_.experiment.runs.push_back(std::move(run));
     return load;
+  }
+
+  // Gives the runs the size of their batches, if it was the same for all of them. A generation's
+  // later steps have fewer inputs than the batch, whose answers have several lengths.
+  void name_batch() {
+    if (scenario_.max_batch == 1 || batch_sizes_.empty()) return;
+    const bool is_one = batch_sizes_.size() == 1 && scenario_.name != "generation";
+    for (experiment::Run& run : outcome_.experiment.runs) {
+      if (!run.ready->batch) continue;  // the adapter says why
+      run.ready->batch = static_cast<int>(*batch_sizes_.begin());
+      if (is_one) continue;
+      run.ready->batch.reset();
+      run.ready->batch_unknown =
+          scenario_.name == "generation"
+              ? "a step has from 1 to " + std::to_string(scenario_.max_batch) + " inputs"
+              : "the batches that were formed have from " + std::to_string(*batch_sizes_.begin()) +
+                    " to " + std::to_string(*batch_sizes_.rbegin()) + " inputs";
+    }
   }
 
   // Measures the points of the curve over clients, but for the last one.
@@ -336,9 +355,30 @@ class Evaluation {
     listener_.note("LoadGen's logs are in " + kept->string());
   }
 
+  // Adds what two loads must have in common, so that their figures can be compared. The bound of a
+  // verdict changes no figure, and the rate that a search has found is one.
+  void add_load_facts(std::map<std::string, std::string>* facts) const {
+    const std::string& name = scenario_.name;
+    if (name == "closed" || name == "multi" || name == "generation") {
+      (*facts)["scenario.clients"] = std::to_string(scenario_.clients);
+    }
+    if (name == "server") (*facts)["scenario.rate_per_s"] = std::to_string(scenario_.rate);
+    const bool is_bound_used =
+        name == "max-rate" || (name == "server" && scenario_.generator == kLoadgen);
+    if (scenario_.bound && is_bound_used) {
+      (*facts)["scenario.bound"] = "p" + experiment::short_number(100 * scenario_.bound->share) +
+                                   "=" + experiment::short_number(scenario_.bound->ns / 1e6) + "ms";
+    }
+    if (name == "generation" && scenario_.lengths.empty()) {
+      (*facts)["scenario.prompt_tokens"] = scenario_.prompt_tokens;
+      (*facts)["scenario.output_tokens"] = scenario_.output_tokens;
+    }
+  }
+
   Status write(store::Database database) {
     if (scenario_.keeps_file) listener_.step("writing " + request_.output.string());
     request_.facts["ended_at"] = experiment::utc_now();
+    name_batch();
     experiment::Record record{&request_, &outcome_.experiment.runs, request_.facts, {}, {}};
     record.facts.merge(experiment::facts_of(request_, outcome_.experiment.runs));
     for (const auto& [key, value] : machine_.facts()) record.facts["machine." + key] = value;
@@ -349,11 +389,11 @@ class Evaluation {
     record.facts["scenario"] = scenario_.name;
     record.facts["scenario.generator"] = scenario_.generator;
     if (!outcome_.loadgen.empty()) record.facts["scenario.loadgen"] = outcome_.loadgen;
-    record.facts["scenario.requests"] = std::to_string(scenario_.requests);
+    record.facts["scenario.requests"] = std::to_string(requests_);
     record.facts["scenario.instances"] = std::to_string(scenario_.instances);
     record.facts["scenario.max_batch"] = std::to_string(scenario_.max_batch);
     record.facts["scenario.max_wait_ns"] = std::to_string(scenario_.max_wait_ns);
-    if (scenario_.rate > 0) record.facts["scenario.rate_per_s"] = std::to_string(scenario_.rate);
+    add_load_facts(&record.facts);
     if (!scenario_.items.empty()) {
       record.facts["scenario.items"] = std::to_string(scenario_.items.size());
     }
@@ -370,6 +410,8 @@ class Evaluation {
   const std::atomic<int>& stop_;
   const Look& look_;
   const machine::Machine machine_;
+  std::set<int64_t> batch_sizes_;  // of the runs
+  int64_t requests_ = scenario_.requests;
   std::unique_ptr<ScratchFolder> scratch_;
   std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures
   Outcome outcome_;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "process/worker/protocol.h"
+#include "shared/base/duration_text.h"
 #include "shared/base/levels.h"
 
 namespace xsp::scenario {
@@ -127,12 +128,13 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   const fs::path path = folder_ / (name_ + ".load"), file = folder_ / (name_ + ".answers");
   XSP_CHECK_OK(write_settings(scenario, records_requests, path, file));
   const auto on_load = [&](int64_t answered, int64_t elapsed_ns, int64_t latency_ns) {
-    char text[120];
-    std::snprintf(text, sizeof text,
-                  "%lld of %lld requests answered in %.1f s, the last in %.3g ms",
-                  static_cast<long long>(answered), static_cast<long long>(scenario.requests),
-                  static_cast<double>(elapsed_ns) / 1e9, static_cast<double>(latency_ns) / 1e6);
-    listener_.step(text);
+    // A replay has as many as its file.
+    const std::string all =
+        scenario.name == "replay" ? "" : " of " + std::to_string(scenario.requests);
+    char seconds[40];
+    std::snprintf(seconds, sizeof seconds, "%.1f s", static_cast<double>(elapsed_ns) / 1e9);
+    listener_.step(std::to_string(answered) + all + " requests answered in " + seconds +
+                   ", the last in " + duration_text(static_cast<double>(latency_ns)));
   };
   XSP_TRY(const experiment::Loaded loaded, worker_->load(path, scenario.time_s, on_load));
   for (std::string& note : worker_->take_notes()) run_.notes.push_back(std::move(note));
@@ -161,7 +163,6 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
                    " times, and the layers of " + std::to_string(most) +
                    " can be recorded: later ones may be lost: give fewer --requests");
   }
-  max_batch_ = scenario.max_batch;
   run_.series.warmup_iterations = loaded.first_iteration;
   run_.series.latencies_ns.assign(static_cast<size_t>(loaded.model_runs), 0);
   run_.series.stopped_by = loaded.abandoned > 0 ? "time" : "iterations";
@@ -171,11 +172,6 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
 Result<experiment::Run> Session::finish() {
   listener_.step("collecting the trace (" + levels_text(run_.planned.levels) + ")");
   XSP_CHECK_OK(worker_->finish());
-  if (max_batch_ > 1) {
-    run_.ready->batch.reset();
-    run_.ready->batch_unknown =
-        "the batches that were formed have from 1 to " + std::to_string(max_batch_) + " inputs";
-  }
   return std::move(run_);
 }
 

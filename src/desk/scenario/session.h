@@ -48,7 +48,6 @@ class Session {
   experiment::Listener& listener_;
   std::unique_ptr<experiment::Worker> worker_;
   experiment::Run run_;
-  int64_t max_batch_ = 1;
 };
 
 }  // namespace xsp::scenario

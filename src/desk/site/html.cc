@@ -98,6 +98,11 @@ Cell number_cell(double value, std::string_view unit) {
   return {escaped(number_text(value, unit)), value, "", true};
 }
 
+Cell batch_cell(int64_t batch) {
+  if (batch == catalogue::kBatchUnknown) return text_cell(catalogue::batch_text(batch));
+  return number_cell(static_cast<double>(batch), "count");
+}
+
 Cell figure_cell(const catalogue::Figure* figure) {
   if (figure == nullptr) return not_measured();
   if (!figure->word.empty()) {

@@ -2,6 +2,7 @@
 #ifndef XSP_DESK_SITE_HTML_H_
 #define XSP_DESK_SITE_HTML_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct Cell {
 Cell text_cell(std::string_view text);
 Cell link_cell(std::string_view text, const std::string& address);
 Cell number_cell(double value, std::string_view unit);
+Cell batch_cell(int64_t batch);
 // Shows the value, its interval below it, and the first words of its doubt, whose rest is their
 // title, if it has one. A figure that was not measured says so, with the reason as its title.
 Cell figure_cell(const catalogue::Figure* figure);

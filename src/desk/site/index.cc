@@ -36,7 +36,7 @@ Cell convolution_cell(const Known& one) {
 
 // The choice is as certain as the throughputs from which it is made.
 Cell best_batch_cell(const Entry& entry) {
-  Cell cell = number_cell(static_cast<double>(entry.best().batch), "count");
+  Cell cell = batch_cell(entry.best().batch);
   std::vector<const Figure*> throughputs;
   for (const auto& [batch, one] : entry.batches) throughputs.push_back(one->measured("throughput"));
   cell.html += throughputs.size() > 1 ? doubt_html(throughputs) : "<small>the only one</small>";
@@ -75,7 +75,7 @@ std::string kernels_table(const Entries& entries, const SubjectColumns& subject)
     const Known& one = entry.worked();
     if (one.device == "cpu" && one.measured("kernels.latency") == nullptr) continue;
     std::vector<Cell> row = subject.cells(entry);
-    row.push_back(number_cell(static_cast<double>(one.batch), "count"));
+    row.push_back(batch_cell(one.batch));
     for (const char* metric :
          {"inference.latency", "kernels.share", "kernels.flops", "kernels.read", "kernels.written",
           "kernels.occupancy", "kernels.intensity", "kernels.rate", "kernels.bound",
@@ -104,7 +104,7 @@ std::string thirds_table(const Entries& entries, const SubjectColumns& subject) 
     const Known& one = entry.worked();
     if (one.measured("third.latency") == nullptr) continue;
     std::vector<Cell> row = subject.cells(entry);
-    row.push_back(number_cell(static_cast<double>(one.batch), "count"));
+    row.push_back(batch_cell(one.batch));
     for (const char* metric :
          {"third.latency", "third.kernels", "third.memory", "third.flops", "third.accesses"}) {
       row.push_back(of(&one, metric));
@@ -142,7 +142,7 @@ std::string rooflines(const Entries& entries) {
       point.y = *rate->value;
     }
     if (point.x <= 0 || point.y <= 0) continue;
-    point.label = fmt::format("{}, batch {}", one.model, one.batch);
+    point.label = fmt::format("{}, batch {}", one.model, catalogue::batch_text(one.batch));
     Chart& chart = charts[one.system + ", " + one.device + "\n" + one.fingerprint];
     chart.title = "Roofline: " + one.system + ", " + one.device;
     chart.x = {"arithmetic intensity", "flops_per_byte", true, false};
@@ -201,7 +201,9 @@ std::string batch_table(const Entries& entries, const SubjectColumns& subject) {
   std::set<int64_t> sizes;
   for (const Entry& entry : entries) {
     if (entry.batches.size() < 2) continue;
-    for (const auto& [batch, one] : entry.batches) sizes.insert(batch);
+    for (const auto& [batch, one] : entry.batches) {
+      if (batch != catalogue::kBatchUnknown) sizes.insert(batch);
+    }
   }
   Rows rows;
   for (const Entry& entry : entries) {
@@ -242,7 +244,7 @@ std::string energy_table(const Entries& entries, const SubjectColumns& subject) 
                            one->measured("cost.million_inputs") != nullptr;
       if (!has_any) continue;
       std::vector<Cell> row = subject.cells(entry);
-      row.push_back(number_cell(static_cast<double>(batch), "count"));
+      row.push_back(batch_cell(batch));
       for (const char* metric :
            {"energy.inference", "energy.input", "power", "cost.million_inputs"}) {
         row.push_back(of(one, metric));
@@ -286,7 +288,7 @@ std::string frameworks_table(const std::vector<Known>& all) {
     const bool is_fair = pair.refused.empty();
     std::vector<Cell> row = {link_cell(pair.a->model, model_page(pair.a->model)),
                              text_cell(pair.a->framework), text_cell(pair.b->framework),
-                             number_cell(static_cast<double>(pair.a->batch), "count")};
+                             batch_cell(pair.a->batch)};
     row.push_back(of(pair.a, "inference.latency"));
     row.push_back(of(pair.b, "inference.latency"));
     std::string why;

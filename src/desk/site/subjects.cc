@@ -38,7 +38,7 @@ std::string over_batch(const std::vector<const Entry*>& of, const char* metric, 
     chart.groups.push_back(name_of(entry->any()) + ", " + entry->any().scenario);
     for (const auto& [batch, one] : entry->batches) {
       const Figure* figure = one->measured(metric);
-      if (figure == nullptr) continue;
+      if (figure == nullptr || batch == catalogue::kBatchUnknown) continue;
       chart.points.push_back({static_cast<double>(batch), *figure->value, figure->low, figure->high,
                               chart.groups[group], group});
     }
@@ -59,7 +59,8 @@ std::string figures_table(const std::vector<const Entry*>& of) {
   }
   std::vector<std::string> heads = {"figure"};
   for (const Known* one : columns) {
-    heads.push_back(fmt::format("{}, {}, batch {}", one->framework, one->scenario, one->batch));
+    heads.push_back(fmt::format("{}, {}, batch {}", one->framework, one->scenario,
+                                catalogue::batch_text(one->batch)));
   }
   Rows rows;
   for (const std::string& metric : metrics) {
@@ -82,7 +83,7 @@ std::string evaluations_table(const std::vector<const Entry*>& of, const Subject
         return figure_cell(found == known->figures.end() ? nullptr : &found->second);
       };
       std::vector<Cell> row = subject.cells(*one);
-      row.push_back(number_cell(static_cast<double>(batch), "count"));
+      row.push_back(batch_cell(batch));
       for (const char* metric :
            {"inference.latency", "inference.p99", "throughput", "bottleneck"}) {
         row.push_back(figure(metric));

@@ -12,6 +12,15 @@ namespace {
 // decide, so that two writers, and a rebuilt catalogue, have the same keys.
 using Step = std::vector<const char*>;
 
+// Tokens of the API, as the SHA-256 of their secrets, and the log of what was done with them. The
+// times are texts of ISO 8601 in UTC, whose order is that of time.
+const Step kApiHasTokens = {
+    "CREATE TABLE token(id TEXT PRIMARY KEY, name TEXT NOT NULL, scope TEXT NOT NULL, "
+    "hash TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, revoked_at TEXT)",
+    "CREATE TABLE audit(id TEXT PRIMARY KEY, at TEXT NOT NULL, token TEXT, name TEXT, "
+    "address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL)",
+    "CREATE INDEX audit_at ON audit(at)",
+};
 const Step kSweepsHaveNames = {"ALTER TABLE sweep ADD COLUMN name TEXT"};
 // Why a task waits, or has no result.
 const Step kTasksHaveReasons = {"ALTER TABLE task ADD COLUMN reason TEXT"};
@@ -70,21 +79,8 @@ const std::vector<Step>& steps() {
       "CREATE TABLE upload(sweep TEXT NOT NULL, unit TEXT NOT NULL, part INTEGER NOT NULL, "
       "bytes TEXT NOT NULL, PRIMARY KEY(sweep, unit, part))",
   };
-  // Tokens of the API, as the SHA-256 of their secrets, and the log of what was done with them. The
-  // times are texts of ISO 8601 in UTC, whose order is that of time.
-  static const Step the_api_has_tokens = {
-      "CREATE TABLE token(id TEXT PRIMARY KEY, name TEXT NOT NULL, scope TEXT NOT NULL, "
-      "hash TEXT NOT NULL UNIQUE, created_at TEXT NOT NULL, revoked_at TEXT)",
-      "CREATE TABLE audit(id TEXT PRIMARY KEY, at TEXT NOT NULL, token TEXT, name TEXT, "
-      "address TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, status INTEGER NOT NULL)",
-      "CREATE INDEX audit_at ON audit(at)",
-  };
-  static const std::vector<Step> all = {first,
-                                        tasks_are_timed,
-                                        agents_have_a_queue,
-                                        the_api_has_tokens,
-                                        kSweepsHaveNames,
-                                        kTasksHaveReasons};
+  static const std::vector<Step> all = {first,         tasks_are_timed,  agents_have_a_queue,
+                                        kApiHasTokens, kSweepsHaveNames, kTasksHaveReasons};
   return all;
 }
 

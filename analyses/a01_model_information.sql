@@ -38,8 +38,8 @@
 -- @column step_low_ns ns Lower end of the 95 % interval of step_ns; empty below six steps.
 -- @column step_high_ns ns Upper end of the 95 % interval of step_ns.
 -- @column headline text The rate of the program's steps, as a sentence; empty: latency_ns is the whole time.
--- @column throughput_per_s per_s Inputs per second: batch / latency_ns or step_ns; empty: not measured.
--- @column throughput_of text What throughput_per_s counts: inputs; or the reason why it is not measured.
+-- @column throughput_per_s per_s Inputs per second: batch / latency_ns or step_ns; or what throughput_of says.
+-- @column throughput_of text What it counts: inputs, or inferences of one shape; or why it is not measured.
 -- @column doubling_gain_pct pct Gain of throughput from doubling the batch size; empty: not measured.
 -- @column role text Roles of this size: online (batch 1), knee, peak, bounded, fastest (highest throughput).
 -- @column doubt text The reason why the latency is less certain than requested; empty: no doubt.
@@ -48,8 +48,10 @@ WITH stat AS (
     high_ns,
     quantile_of(sorted, 0.9) AS p90_ns, quantile_of(sorted, 0.99) AS p99_ns,
     device_ns, span_ns, host_ns, step_ns, step_ns - half_ns AS step_low_ns, step_ns + half_ns AS step_high_ns, headline,
-    inputs_of(batch) * inferences_per_s(latency_ns, step_ns, inferences_in_step) AS throughput_per_s,
-    coalesce('not measured: ' || fact_of('not_measured.batch'), 'inputs') AS throughput_of
+    coalesce(inputs_of(batch), CASE WHEN have_one_shape() THEN 1 END)
+      * inferences_per_s(latency_ns, step_ns, inferences_in_step) AS throughput_per_s,
+    CASE WHEN inputs_of(batch) IS NOT NULL THEN 'inputs' WHEN have_one_shape() THEN 'inferences'
+      ELSE 'not measured: ' || fact_of('not_measured.batch') END AS throughput_of
   FROM model_latency LEFT JOIN model_time USING (batch)),
 gain AS (
   SELECT stat.*, pct(twice.throughput_per_s - stat.throughput_per_s, stat.throughput_per_s)

@@ -74,6 +74,10 @@ CREATE OR REPLACE TEMP MACRO chosen_run(wanted_level, wanted_batch) AS
 -- call their model with any number of inputs.
 CREATE OR REPLACE TEMP MACRO inputs_of(batch) AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM evaluation WHERE key = 'not_measured.batch') THEN batch END;
+-- Whether all inferences have inputs of the same shapes. Then they do the same work, and their rate is one although
+-- their inputs cannot be counted. A load may join several requests in one.
+CREATE OR REPLACE TEMP MACRO have_one_shape() AS EXISTS (FROM evaluation WHERE starts_with(key, 'input.'))
+  AND coalesce((SELECT max(value) FROM evaluation WHERE key = 'scenario.max_batch'), '1') = '1';
 
 -- The run that provides the layers of each batch size: the layer run. If a CUDA graph is replayed, no layer in it runs
 -- on the host after the warm-up, so that run lacks them. Then the kernel run is used, which knows when each layer's

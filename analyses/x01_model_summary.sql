@@ -137,8 +137,10 @@ line AS (
       ELSE ' inferences' END) END FROM model
   UNION ALL
   SELECT 22, 'how long', 'throughput',
-    coalesce(inputs_of(batch), 1) * inferences_per_s(latency_ns, step_ns, inferences_in_step), 'per_s', NULL, coalesce(
-      (SELECT concat('inferences; inputs of an inference are not known: ', value) FROM evaluation
+    coalesce(inputs_of(batch), CASE WHEN have_one_shape() THEN 1 END)
+      * inferences_per_s(latency_ns, step_ns, inferences_in_step), 'per_s', NULL, coalesce(
+      (SELECT concat(CASE WHEN have_one_shape() THEN 'inferences; inputs of an inference are not known: '
+         ELSE 'not measured: ' END, value) FROM evaluation
        WHERE key = 'not_measured.batch'), 'inputs') FROM model LEFT JOIN device USING (batch)
   WHERE NOT EXISTS (FROM phase) AND inferences_per_s(latency_ns, step_ns, inferences_in_step) IS NOT NULL
   UNION ALL

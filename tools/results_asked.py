@@ -15,8 +15,9 @@ FACTS = {"GPU": "gpu.0.name", "driver": "gpu.driver_version", "CUDA": "gpu.cuda_
          "highest clock, MHz": "gpu.0.max_sm_clock_mhz", "power limit, W": "gpu.0.power_limit_w"}
 
 # Latency and throughput are those of the evaluation over batch sizes, which has the most inferences.
+# A model without a batch has batch 0 in the catalogue, and one inference is one input here.
 FIGURES = """WITH known AS (
-  SELECT m.name AS model, f.name AS framework, e.batch, e.started_at, e.facts, r.*,
+  SELECT m.name AS model, f.name AS framework, max(1, e.batch) AS batch, e.started_at, e.facts, r.*,
     e.file NOT LIKE '%.batches.xsp' AS is_deep, r.metric IN ('inference.latency', 'throughput') AS is_plain
   FROM result r JOIN evaluation e ON e.id = r.evaluation JOIN model m ON m.id = e.model
     JOIN framework f ON f.id = e.framework),

@@ -295,7 +295,7 @@ TEST_P(CatalogueTest, SummariesHaveTheFiguresAndAreWrittenOnce) {
   make("results/it's.xsp", "small");
   const Finished first = catalogue({"add", "results", "--summaries"});
   ASSERT_EQ(first.status, 0) << first.err;
-  EXPECT_NE(first.err.find("1 summaries written"), std::string::npos) << first.err;
+  EXPECT_NE(first.err.find("1 summary written"), std::string::npos) << first.err;
   auto reader = store::Database::in_memory();
   ASSERT_TRUE(reader.ok());
   std::filesystem::rename(folder / "results/it's.summary.parquet", folder / "its.parquet");

@@ -169,7 +169,7 @@ TEST_F(ProfileFunctionTest, AFunctionOfJaxIsMeasured) {
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(scalar("net.xsp", "SELECT value FROM evaluation WHERE key = 'framework'"), "pjrt");
   EXPECT_NE(on_one_line(finished.out).find("float32[3,6] (of"), std::string::npos) << finished.out;
-  EXPECT_NE(finished.out.find("an inference takes"), std::string::npos) << finished.out;
+  EXPECT_NE(finished.out.find("An inference takes"), std::string::npos) << finished.out;
   EXPECT_NE(finished.err.find("has no profiler: xsp run of a program in JAX has them"),
             std::string::npos)
       << finished.err;

@@ -243,7 +243,8 @@ SweepEnd end_of(const View& view, bool is_over) {
     text += (i == 0 ? ": " : "; ") + reasons[i];
   }
   if (reasons.size() > kReasonsOfEnd) {
-    text += "; and " + std::to_string(reasons.size() - kReasonsOfEnd) + " other reasons";
+    const size_t rest = reasons.size() - kReasonsOfEnd;
+    text += "; and " + std::to_string(rest) + (rest == 1 ? " other reason" : " other reasons");
   }
   return {"failed", text};
 }

@@ -97,7 +97,7 @@ TEST(EndOfSweep, SaysWhyTasksHaveNoResult) {
   }
   EXPECT_EQ(end_of(view, true).state, "failed");
   EXPECT_EQ(end_of(view, true).reason,
-            "5 of 6 tasks have no result: w1; w2; w3; and 1 other reasons");
+            "5 of 6 tasks have no result: w1; w2; w3; and 1 other reason");
   EXPECT_EQ(end_of(view, false).state, "cancelled");
 }
 

@@ -161,7 +161,7 @@ test('the menu of runs and the header have one batch size', async ({ page }) => 
 test('a run that recording distorts does not claim proportions', async ({ page }) => {
   for (const [run, words] of [
     ['4', /Order and proportion hold/],
-    ['5', /It is distorted: only the order of the spans holds/],
+    ['5', /It is distorted: the order of the spans holds/],
   ] as const) {
     await page.goto(live.open(`#/timeline${query(live.ids.gpu, `&run=${run}`)}`));
     await page.reload();

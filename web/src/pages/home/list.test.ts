@@ -45,6 +45,7 @@ describe('ordered', () => {
       low: null,
       high: null,
       p99: null,
+      hasBatch: true,
       isDoubtful: false,
     });
     const known = { b9: [at(1, 5), at(8, 20)], b10: [at(8, 10)] };
@@ -119,6 +120,15 @@ it('the figures of each batch size; a row without a latency has none', () => {
       { batch: 2, latency_ns: null },
     ]),
   ).toEqual([
-    { batch: 1, latency: 5, low: null, high: null, throughput: 2, p99: null, isDoubtful: true },
+    {
+      batch: 1,
+      hasBatch: true,
+      latency: 5,
+      low: null,
+      high: null,
+      throughput: 2,
+      p99: null,
+      isDoubtful: true,
+    },
   ]);
 });

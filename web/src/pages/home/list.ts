@@ -6,6 +6,7 @@ import type { EvaluationEntry } from '../../data/types';
 // One batch size has these figures in model_information.
 export interface Figures {
   batch: number;
+  hasBatch: boolean; // whether the batch size is known
   latency: number; // ns
   low: number | null; // its 95 % interval; null: too few blocks
   high: number | null;
@@ -54,12 +55,14 @@ export const tagsOf = (one: EvaluationEntry): string[] =>
 export function figuresOf(rows: Row[]): Figures[] {
   return rows.flatMap((row) => {
     const [batch, latency] = [number(row['batch']), timeOf(row)];
-    if (batch === null || latency === null) return [];
+    if (latency === null) return [];
     const throughput = number(row['throughput_per_s']);
     const p99 = number(row['p99_ns']);
     const ends = isEarly(row) ? ['step_low_ns', 'step_high_ns'] : ['low_ns', 'high_ns'];
     const [low, high] = ends.map((name) => number(row[name])) as [number | null, number | null];
-    return [{ batch, latency, low, high, throughput, p99, isDoubtful: Boolean(row['doubt']) }];
+    // A file whose batch is not known has one row, which addresses name by 1.
+    const known = { batch: batch ?? 1, hasBatch: batch !== null };
+    return [{ ...known, latency, low, high, throughput, p99, isDoubtful: Boolean(row['doubt']) }];
   });
 }
 
@@ -148,7 +151,7 @@ function keyOf(
     case 'throughput':
       return figuresAt(known, batch)?.throughput ?? NaN;
     case 'best batch':
-      return bestOf(known)?.batch ?? NaN;
+      return bestOf(known)?.hasBatch ? (bestOf(known)?.batch ?? NaN) : NaN;
     case 'measured':
       return measuredAt(one);
     case 'size':

@@ -17,6 +17,10 @@ function ends(row: Row | undefined): [number | null, number | null] {
   return [number(row?.[names[0] ?? '']), number(row?.[names[1] ?? ''])];
 }
 
+/* Returns "batch 4", of the time that is shown above it. */
+export const batchLabel = (row: Row | undefined): string =>
+  number(row?.['batch']) === null ? 'of a batch that is not known' : `batch ${row?.['batch']}`;
+
 /* Returns the interval of the time that is shown above it. */
 export function interval(row: Row | undefined): string {
   const [low, high] = ends(row);

@@ -79,7 +79,7 @@ ceiling AS (
   FROM layer WHERE flops > 0 GROUP BY pipe, low_pipe ORDER BY sum(flops) DESC, pipe LIMIT 1),
 line AS (
   SELECT 10 AS line, 'what' AS section, 'model' AS item, NULL::DOUBLE AS value, NULL AS unit,
-    NULL::DOUBLE AS share_pct, concat(model, ', batch ', (SELECT batch FROM wanted)) AS detail FROM fact
+    NULL::DOUBLE AS share_pct, concat(model, ', batch ' || inputs_of((SELECT batch FROM wanted))) AS detail FROM fact
   UNION ALL
   SELECT 11, 'what', 'framework', NULL, NULL, NULL,
     concat_ws(', ', concat_ws(' ', framework, framework_version),

@@ -110,7 +110,7 @@ line AS (
 -- The cost of the first steps is not part of a steady step, so it comes after the causes of a step's time. A rule about
 -- a kind of work in general has a bound that is seldom reached. So it comes after a rule that names a cause of nearly
 -- the same size.
-SELECT (SELECT batch FROM finding_batch) AS batch,
+SELECT inputs_of((SELECT batch FROM finding_batch)) AS batch,
   row_number() OVER (ORDER BY section, rule = 'warmup_measured',
     bound_ns * CASE WHEN rule IN ('launch_bound', 'host_code', 'outside_the_model') THEN 0.8 ELSE 1 END DESC,
     finding) AS rank, finding, level,

@@ -64,7 +64,7 @@ cause AS MATERIALIZED (
   FROM device_cause WHERE cause <> 'recording' AND (SELECT is_gpu FROM model)),
 busy AS (SELECT least(max(duration_ns), (SELECT latency_ns FROM model)) AS ns FROM cause WHERE cause = 'busy'),
 kernel AS (
-  -- Of kernels that run at once, each has the moments that time_of_step gives to it.
+  -- Kernels that run at once share their time: each has the moments that time_of_step gives to it.
   SELECT f.latency_ns * coalesce(o.alone_ns / o.part_ns, 1) AS ns,
     CASE WHEN starts_with(lower(f.name), 'nccl') THEN 'communication'
       WHEN counted IS NULL THEN

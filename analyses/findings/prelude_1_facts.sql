@@ -23,7 +23,7 @@ CREATE OR REPLACE TEMP TABLE finding_usable AS
 
 -- The compiler that the framework of the runs offers; NULL: it offers none, or always compiles.
 CREATE OR REPLACE TEMP MACRO offered_compiler() AS (
-  -- What is watched of a program in JAX are its calls of compiled functions.
+  -- A program in JAX is watched where it calls compiled functions.
   SELECT CASE WHEN any_value(framework) LIKE 'jax%' AND fact_of('recorded_by') IS NOT NULL THEN NULL
     WHEN any_value(framework) LIKE 'jax%' THEN 'jax.jit'
     WHEN any_value(framework) LIKE 'tensorflow%' OR any_value(framework) LIKE 'keras%' THEN 'tf.function'

@@ -107,6 +107,15 @@ TEST_F(EvaluateTest, BatchesOfOneSizeHaveItAndOthersHaveNone) {
   EXPECT_EQ(row["role"], "");
   EXPECT_EQ(row["throughput_of"],
             "not measured: the batches that were formed have from 2 to 4 inputs");
+  // No other table, title or caption names a size either.
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"findings", "4.xsp"},
+                                                {"analyze", "model_summary", "4.xsp"},
+                                                {"analyze", "bottleneck", "4.xsp"},
+                                                {"diff", "4.xsp", "4.xsp", "--table", "causes"}}) {
+    const Finished told = run(words);
+    ASSERT_EQ(told.status, 0) << told.err;
+    EXPECT_EQ(told.out.find(", batch 1"), std::string::npos) << told.out;
+  }
   const Finished judged = run({"diff", "4.xsp", "1.xsp", "--fail-on-regression", "5"});
   EXPECT_EQ(judged.status, 4) << judged.out;
   EXPECT_NE(judged.err.find("the inputs are not of one size: A: the batches that were formed"),

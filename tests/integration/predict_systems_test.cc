@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "tests/integration/answering_model.h"
 #include "tests/integration/engines.h"
 #include "tests/integration/http.h"
 #include "tests/integration/run_xsp.h"
@@ -16,13 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kManifest =
-    "version: 1.0.0\ntask: classification\nframework: {name: fake}\nmodel: {path: model.fake}\n"
-    "inputs:\n  - {name: x, dtype: float32, dimensions: [N, 8], from: bytes,\n"
-    "     steps: [byte_window: {begin: 8}, cast: {to: float32}]}\n"
-    "outputs:\n  - name: y\n    labels: [zero, one, two, three, four, five, six, seven]\n"
-    "    steps: [top: {count: 2}]\n";
-
 class PredictSystemsTest : public XspTest, public testing::WithParamInterface<const char*> {
  protected:
   void SetUp() override {
@@ -32,7 +26,7 @@ class PredictSystemsTest : public XspTest, public testing::WithParamInterface<co
     if (!why_not.empty()) GTEST_SKIP() << why_not;
     for (const char* name : {"engine", "manifests", "served"}) fs::create_directory(folder / name);
     fs::permissions(folder, fs::perms(0755));
-    write_file("manifests/bytes.yaml", std::string("name: bytes\n") + kManifest);
+    write_file("manifests/bytes.yaml", std::string("name: bytes\n") + kAnsweringModel);
     write_file("manifests/model.fake", "fake:layers=1,us=10");
     // An agent has it from us; a login by ssh has an environment of its own.
     ::setenv("XSP_MANIFESTS", (folder / "manifests").c_str(), 1);
@@ -127,7 +121,7 @@ TEST_P(PredictSystemsTest, TheSameModelAnswersOnEachMachine) {
 TEST_P(PredictSystemsTest, AStepInPythonRunsOnNoMachine) {
   // The server's own manifest is harmless; that of the other machine, of the same name, is not.
   fs::create_directory(folder / "theirs");
-  std::string python = std::string("name: bytes\n") + kManifest;
+  std::string python = std::string("name: bytes\n") + kAnsweringModel;
   const std::string cast = "cast: {to: float32}";
   python.replace(python.find(cast), cast.size(), cast + ", python: 'own.py:run'");
   write_file("theirs/bytes.yaml", python);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "tests/integration/answering_model.h"
 #include "tests/integration/http.h"
 #include "tests/integration/run_xsp.h"
 
@@ -14,21 +15,13 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// Two models whose answer is the place of the largest of a file's first eight bytes.
-constexpr const char* kFamily =
-    "version: 1.0.0\ntask: classification\nframework: {name: fake}\nmodel: {path: model.fake}\n"
-    "inputs:\n  - {name: x, dtype: float32, dimensions: [N, 8], from: bytes,\n"
-    "     steps: [byte_window: {begin: 8}, cast: {to: float32}]}\n"
-    "outputs:\n  - name: y\n    labels: [zero, one, two, three, four, five, six, seven]\n"
-    "    steps: [top: {count: 2}]\n"
-    "models:\n  - name: first\n  - name: second\n";
-
 class ServeRequestsTest : public XspTest {
  protected:
   void SetUp() override {
     XspTest::SetUp();
     for (const char* name : {"manifests", "served"}) fs::create_directory(folder / name);
-    write_file("manifests/family.yaml", kFamily);
+    write_file("manifests/family.yaml",
+               std::string(kAnsweringModel) + "models:\n  - name: first\n  - name: second\n");
     write_file("manifests/model.fake", "fake:layers=1,us=10");
     ASSERT_EQ(run({"catalogue", "rebuild", "served", "--db", "catalogue.sqlite"}).status, 0);
     const Finished token = run(

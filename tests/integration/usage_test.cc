@@ -115,7 +115,6 @@ TEST_F(UsageTest, AWordThatIsNoNumberAndAParameterBelowItsLeastAreRefused) {
   }
 }
 
-// What the framework refuses is said once, and not for each set of levels.
 TEST_F(UsageTest, ARefusalOfTheFrameworkIsSaidOnce) {
   const std::vector<std::vector<std::string>> refused = {{"--option", "foo=1"},
                                                          {"--input", "x=@nofile.npy"}};

@@ -53,7 +53,7 @@ std::string plain_number_error(const std::string& text) {
   if (!text.starts_with(kConversion) || equals == std::string::npos) return text;
   const std::string option = text.substr(kConversion.size(), equals - kConversion.size());
   const std::string given = text.substr(equals + kEquals.size());
-  // What is a number and could not be taken has a fraction or a sign.
+  // A number that was refused has a fraction or a sign.
   return option + ": " +
          (is_number<double>(given) ? not_whole(given) : "'" + given + "' is not a number");
 }

@@ -1,9 +1,11 @@
 #include "desk/cli/output.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "desk/analyze/prelude.h"
 #include "desk/cli/numbers.h"
 #include "desk/cli/table.h"
 #include "desk/cli/units.h"
@@ -122,12 +124,27 @@ std::string notes_text(const Told& told, const Terminal& terminal) {
   return text;
 }
 
+// Empties the column `batch` if the evaluation does not know its batch sizes: then it holds the key
+// of the runs, which is no size.
+Status leave_out_unknown_batch(store::Database& database, store::Table* table) {
+  const auto column = std::find_if(table->columns.begin(), table->columns.end(),
+                                   [](const auto& one) { return one.name == "batch"; });
+  if (column == table->columns.end()) return Ok{};
+  XSP_TRY(const store::Table known,
+          analyze::query_with_prelude(database, "SELECT inputs_of(1) IS NOT NULL"));
+  if (std::get<bool>(known.rows.at(0).at(0))) return Ok{};
+  const auto index = static_cast<size_t>(column - table->columns.begin());
+  for (auto& row : table->rows) row[index] = std::monostate{};
+  return Ok{};
+}
+
 Result<Told> ask(store::Database& database, std::string_view id_or_name,
                  const analyze::Parameters& parameters) {
   XSP_TRY(const analyze::Analysis* analysis, analyze::find(id_or_name));
   Told told;
   Sheet& sheet = told.sheet;
   XSP_TRY(sheet.table, analyze::run(database, *analysis, parameters));
+  XSP_CHECK_OK(leave_out_unknown_batch(database, &sheet.table));
   sheet.title = analysis->title;
   sheet.columns = analysis->columns;
   if (const analyze::View* view = analysis->view("table")) sheet.view = *view;

@@ -90,7 +90,7 @@ Result<Comparison> compare_causes(Databases evaluations, const CompareOptions& o
     table.row(std::move(cells));
   }
   Comparison comparison = std::move(table).finish(ranks);
-  comparison.batch = choice.batch;
+  comparison.batch = choice.named;
   comparison.warnings = std::move(choice.warnings);
   return comparison;
 }

@@ -156,6 +156,7 @@ Result<Choice> choose_batch(Databases evaluations, const std::string& level,
   Choice choice;
   std::vector<std::vector<int64_t>> batches;
   std::vector<std::string> reasons;
+  bool are_known = true;
   for (store::Database* database : evaluations) {
     XSP_TRY(std::string why, why_not(*database, level));
     batches.emplace_back();
@@ -163,6 +164,9 @@ Result<Choice> choose_batch(Databases evaluations, const std::string& level,
       XSP_TRY(batches.back(), batches_of(*database, level));
     }
     reasons.push_back(std::move(why));
+    XSP_TRY(const store::Table known,
+            analyze::query_with_prelude(*database, "SELECT inputs_of(1) IS NOT NULL"));
+    are_known = are_known && std::get<bool>(known.rows.at(0).at(0));
   }
   if (!reasons[0].empty()) return not_available("not measured: A: " + reasons[0]);
   std::optional<int64_t> chosen = batch ? batch : common_batch(batches);
@@ -174,6 +178,7 @@ Result<Choice> choose_batch(Databases evaluations, const std::string& level,
     return not_available("not measured: level " + level + " at a batch size that all have: " + all);
   }
   choice.batch = *chosen;
+  if (are_known) choice.named = chosen;
   bool is_any = false;
   for (size_t e = 0; e < batches.size(); ++e) {
     choice.has.push_back(contains(batches[e], *chosen));

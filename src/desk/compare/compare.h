@@ -72,8 +72,8 @@ struct Comparison {
   // The inputs that differ in more than their types and their batch, in words: then the inferences
   // do not do the same work. Empty: none do.
   std::string other_inputs;
-  // Of the table model: the evaluations whose compared calls have a number of inputs that differs
-  // or is not known, each with the reason. Empty: none have.
+  // The table model names the evaluations here whose calls differ in their number of inputs, or do
+  // not tell it, each with the reason. Empty: there are none.
   std::string unknown_batches;
 };
 

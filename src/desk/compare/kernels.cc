@@ -315,7 +315,7 @@ Result<Comparison> compare_kernels(Databases evaluations, const CompareOptions& 
     table.row(std::move(cells));
   }
   Comparison comparison = std::move(table).finish(ranks);
-  comparison.batch = choice.batch;
+  comparison.batch = choice.named;
   comparison.warnings = std::move(choice.warnings);
   return comparison;
 }

@@ -164,7 +164,7 @@ Result<Comparison> compare_layers(Databases evaluations, const CompareOptions& o
         "and order: compare the kernels, or the causes");
   }
   Comparison comparison = std::move(table).finish(ranks);
-  comparison.batch = choice.batch;
+  comparison.batch = choice.named;
   comparison.warnings = std::move(choice.warnings);
   return comparison;
 }

@@ -1,8 +1,10 @@
-// Makes a random evaluation for tests: SQL that fills an empty one.
+// Makes evaluations for tests: SQL of a random one, and a database that SQL fills.
 #ifndef XSP_DESK_COMPARE_MADE_EVALUATION_H_
 #define XSP_DESK_COMPARE_MADE_EVALUATION_H_
 
 #include <string>
+
+#include "desk/store/database.h"
 
 namespace xsp::compare {
 
@@ -11,6 +13,9 @@ namespace xsp::compare {
 // 1, 5, 9 ... do not have. Every second seed has a GPU whose kernels overlap. Some runs are not
 // settled, and some levels distort. The same seed gives the same result.
 std::string made_evaluation(unsigned seed);
+
+// Returns a database in memory that the SQL has filled. A failure is one of the test.
+store::Database filled(const std::string& sql);
 
 }  // namespace xsp::compare
 

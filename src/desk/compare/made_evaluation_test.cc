@@ -1,5 +1,7 @@
 #include "desk/compare/made_evaluation.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <random>
 #include <vector>
@@ -137,5 +139,13 @@ class Evaluation {
 }  // namespace
 
 std::string made_evaluation(unsigned seed) { return Evaluation(seed).make(); }
+
+store::Database filled(const std::string& sql) {
+  Result<store::Database> database = store::Database::in_memory();
+  EXPECT_TRUE(database.ok());
+  const Status status = database->execute(sql);
+  EXPECT_TRUE(status.ok()) << status.error().text;
+  return std::move(database).value();
+}
 
 }  // namespace xsp::compare

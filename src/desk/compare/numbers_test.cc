@@ -458,14 +458,6 @@ class Numbers : Answers {
   std::map<std::pair<std::string, int64_t>, std::vector<std::string>> texts_;
 };
 
-Database filled(const std::string& sql) {
-  Result<Database> database = Database::in_memory();
-  EXPECT_TRUE(database.ok());
-  const Status status = database->execute(sql);
-  EXPECT_TRUE(status.ok()) << status.error().text;
-  return std::move(database).value();
-}
-
 class FixtureNumbers : public ::testing::TestWithParam<const char*> {};
 TEST_P(FixtureNumbers, KeepTheContract) {
   const fs::path data = places::source("tests/data");

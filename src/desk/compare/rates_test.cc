@@ -75,14 +75,6 @@ class Rates : Answers {
   }
 };
 
-Database filled(const std::string& sql) {
-  Result<Database> database = Database::in_memory();
-  EXPECT_TRUE(database.ok());
-  const Status status = database->execute(sql);
-  EXPECT_TRUE(status.ok()) << status.error().text;
-  return std::move(database).value();
-}
-
 // The kernels of the layers relu and fc begin earlier, beside those of the layers before them.
 TEST(RatesTest, AreOverOneTimeHoweverKernelsOverlap) {
   const std::string gpu = text_of(places::source("tests/data/gpu.sql"));

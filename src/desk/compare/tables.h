@@ -55,7 +55,8 @@ std::string json_of(const std::vector<std::string>& texts);  // returns an array
 // The batch size for a level, the evaluations that have the level there, and why the others do not.
 struct Choice {
   int64_t batch = 1;
-  std::vector<bool> has;  // by evaluation
+  std::optional<int64_t> named;  // the same, if each evaluation knows its batch sizes
+  std::vector<bool> has;         // by evaluation
   std::vector<std::string> warnings;
 };
 // Returns the wanted batch, or the smallest that is common to all evaluations which measured the

@@ -28,9 +28,11 @@ describe('the sentences of the overview', () => {
       high_ns: 2e6,
     });
     expect(said).toMatch(/^within 1\D?000.* – 2\D?000/);
-    expect(throughputInterval({ throughput_per_s: null, low_ns: 1e6, high_ns: 2e6 })).toBe(
+    expect(throughputInterval({ throughput_per_s: 1600, latency_ns: 1e6, low_ns: null })).toBe(
       'too few blocks for an interval',
     );
+    // A rate that was not measured has no interval either, whatever the blocks.
+    expect(throughputInterval({ throughput_per_s: null, low_ns: 1e6, high_ns: 2e6 })).toBe('');
   });
 
   it('have the step, where the call returns before the device is done', () => {

@@ -19,7 +19,7 @@ function ends(row: Row | undefined): [number | null, number | null] {
 
 /* Returns "batch 4", of the time that is shown above it. */
 export const batchLabel = (row: Row | undefined): string =>
-  number(row?.['batch']) === null ? 'of a batch that is not known' : `batch ${row?.['batch']}`;
+  number(row?.['batch']) === null ? 'batch size not known' : `batch ${row?.['batch']}`;
 
 /* Returns the interval of the time that is shown above it. */
 export function interval(row: Row | undefined): string {
@@ -32,6 +32,7 @@ export function interval(row: Row | undefined): string {
 export function throughputInterval(row: Row | undefined): string {
   const [low, high] = ends(row);
   const [rate, time] = [number(row?.['throughput_per_s']), timeOf(row)];
+  if (rate === null) return '';
   if (!low || !high || !rate || !time) return NO_INTERVAL;
   const of = (ns: number) => format('per_s', (rate * time) / ns);
   return `within ${of(high)} – ${of(low)} (95 %)`;

@@ -80,6 +80,12 @@ def bn_inception(_, options):
     return Recipe(network.BnInception(), [image(options)])
 
 
+def mobilenet_v1(name, options):
+    from networks import mobilenet_v1 as network
+    width, size = name.split("-")[-2:]
+    return Recipe(network.MobileNetV1(float(width)), [image(options, int(size))])
+
+
 def srgan_generator(_, options):
     from networks import srgan
     return Recipe(srgan.Generator(), [image(options, 96)])
@@ -92,5 +98,7 @@ RECIPES = {
     "stable-diffusion-unet": diffusion_unet,
     "bn-inception": bn_inception,
     "srgan-generator": srgan_generator,
+    **{f"mobilenet-v1-{width}-{size}": mobilenet_v1
+       for size in (224, 192, 160, 128) for width in ("1.0", "0.75", "0.5", "0.25")},
 }
 PACKAGES = {"timm": timm_model}

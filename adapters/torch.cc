@@ -15,6 +15,7 @@
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/version.h>
 
 #include <algorithm>
@@ -220,6 +221,9 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     if (model->options.tf32.has_value()) {
       at::globalContext().setAllowTF32CuBLAS(*model->options.tf32);
       at::globalContext().setAllowTF32CuDNN(*model->options.tf32);
+    }
+    if (model->options.fuser.has_value()) {
+      torch::jit::setTensorExprFuserEnabled(*model->options.fuser);
     }
     model->memory = std::make_shared<adapter::Memory>(records(XSP_LEVEL_API));
     model->repeats_layers = options.repeats_layers != 0;

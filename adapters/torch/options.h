@@ -21,6 +21,7 @@ struct Options {
   bool optimize_for_inference = false;  // torch::jit::optimize_for_inference; freezes as well
   bool channels_last = false;           // weights and images in the order NHWC (TorchScript)
   std::optional<bool> tf32;             // float32 products on tensor cores; else torch's default
+  std::optional<bool> fuser;            // TorchScript compiles fused kernels; else torch's default
   bool nested = false;                  // layers within layers: the operators that operators call
   double repeat_s = 1.3;                // how long each layer is repeated, for its energy
   std::string dtype;      // float32, float16 or bfloat16: converts the model; "": unchanged

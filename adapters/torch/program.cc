@@ -145,9 +145,10 @@ std::unordered_map<std::string, std::string> facts_of(const std::string& path) {
 
 Opened open_package(const std::string& path, c10::Device device, const Options& options) {
   if (!options.dtype.empty() || options.freeze || options.optimize_for_inference ||
-      options.channels_last) {
-    return refuse(XSP_FAILED, "options dtype, freeze, optimize_for_inference, channels_last: " +
-                                  path + " is compiled already: choose them when exporting it");
+      options.channels_last || options.fuser.has_value()) {
+    return refuse(XSP_FAILED,
+                  "options dtype, freeze, fuser, optimize_for_inference, channels_last: " + path +
+                      " is compiled already: choose them when exporting it");
   }
   // The package's own library refers to libtorch.so by name, which is resolved if it is loaded
   // already.

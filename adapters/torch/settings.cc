@@ -1,6 +1,7 @@
 #include "adapters/torch/settings.h"
 
 #include <ATen/Context.h>
+#include <torch/csrc/jit/passes/tensorexpr_fuser.h>
 #include <torch/version.h>
 
 #include <exception>
@@ -42,7 +43,12 @@ const char* name_of(at::Float32MatmulPrecision precision) {
 }  // namespace
 
 void describe_settings(uint32_t model_site, bool is_package) {
-  if (is_package) xsp_site_attribute(model_site, "setting.compiler", "aotinductor");
+  if (is_package) {
+    xsp_site_attribute(model_site, "setting.compiler", "aotinductor");
+  } else {
+    xsp_site_attribute(model_site, "setting.torchscript_fuser",
+                       torch::jit::tensorExprFuserEnabled() ? "true" : "false");
+  }
 #if TORCH_VERSION_MAJOR >= 2
   Silent silent;
   const c10::WarningUtils::WarningHandlerGuard guard(&silent);

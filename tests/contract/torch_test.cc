@@ -136,6 +136,15 @@ TEST_F(TorchTest, OptionsRunAndGiveLayers) {
   }
 }
 
+TEST_F(TorchTest, TheFuserIsAChoice) {
+  for (const auto& [option, setting] : {std::pair{"fuser=0", "false"}, {"fuser=1", "true"}}) {
+    const TraceFile file = traced("tiny.pt", {"--option", option}, 2);
+    ASSERT_FALSE(file.models.empty()) << option;
+    EXPECT_EQ(attribute(file.models.front().site, "setting.torchscript_fuser"), setting);
+  }
+  EXPECT_NE(failure("tiny.pt", {"--option", "fuser=2"}).find("give 0 or 1"), std::string::npos);
+}
+
 TEST_F(TorchTest, ASignatureMayBeGiven) {
   const std::string absent = failure("unsigned.pt");
   EXPECT_NE(absent.find("--input image=1x3x224x224"), std::string::npos) << absent;

@@ -463,6 +463,27 @@ TEST_P(CatalogueTest, APlaceWithoutACatalogueIsSaidInOneLine) {
   EXPECT_EQ(run({"analyze", "a1", "results/100.xsp"}).status, 0);
 }
 
+TEST_P(CatalogueTest, AnOlderOneIsReadAfterTheCommandThatTheErrorNames) {
+  if (GetParam() != Kind::kSqlite) GTEST_SKIP() << "python3 has no library for PostgreSQL here";
+  make_some(1);
+  ASSERT_EQ(catalogue({"add", "results"}).status, 0);
+  const std::string older = "import sqlite3\nc = sqlite3.connect('" + place_ +
+                            "')\nc.execute('ALTER TABLE task DROP COLUMN reason')\n"
+                            "c.execute('UPDATE catalogue SET version = 5')\nc.commit()\n";
+  write_file("older.py", older);
+  ASSERT_EQ(std::system(("cd '" + folder.string() + "' && python3 older.py").c_str()), 0);
+  const Finished refused = catalogue({"query", "SELECT count(*) AS n FROM evaluation"});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(error_lines(refused), 1) << refused.err;
+  EXPECT_NE(refused.err.find("with xsp catalogue migrate --db " + place_), std::string::npos)
+      << refused.err;
+  const Finished migrated = catalogue({"migrate"});
+  EXPECT_EQ(migrated.status, 0) << migrated.err;
+  EXPECT_NE(migrated.err.find("version 5 is now version"), std::string::npos) << migrated.err;
+  EXPECT_EQ(count("evaluation"), 2);
+  EXPECT_NE(catalogue({"migrate"}).err.find("already"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, CatalogueTest, testing::Values(Kind::kSqlite, Kind::kPostgres),
                          [](const auto& kind) {
                            return kind.param == Kind::kSqlite ? "Sqlite" : "Postgres";

@@ -99,7 +99,24 @@ fs::path folder_of(const std::string& place) {
   return fs::weakly_canonical(fs::absolute(place), error).parent_path();
 }
 
+// Fails if no file is there that may be a catalogue.
+Status check_place(const std::string& place) {
+  std::error_code error;
+  if (is_server(place) || fs::exists(place, error)) return Ok{};
+  return failed(place + ": no catalogue is there: name the file of one, or make it with xsp " +
+                "catalogue add FOLDER --db " + place);
+}
+
 }  // namespace
+
+Result<Migrated> migrate(const std::string& place) {
+  XSP_CHECK_OK(check_place(place));
+  XSP_TRY(const std::unique_ptr<Engine> engine, open_engine(place, false));
+  const Result<int64_t> version = version_of(*engine);
+  if (!version.ok()) return check_schema(*engine, place).error();
+  XSP_CHECK_OK(migrate(*engine));
+  return Migrated{static_cast<int>(*version), schema_version()};
+}
 
 Result<Catalogue> Catalogue::open(const std::string& place) {
   XSP_TRY(std::unique_ptr<Engine> engine, open_engine(place, false));
@@ -108,13 +125,9 @@ Result<Catalogue> Catalogue::open(const std::string& place) {
 }
 
 Result<Catalogue> Catalogue::open_for_reading(const std::string& place) {
-  std::error_code error;
-  if (!is_server(place) && !fs::exists(place, error)) {
-    return failed(place + ": no catalogue is there: name the file of one, or make it with xsp " +
-                  "catalogue add --db " + place);
-  }
+  XSP_CHECK_OK(check_place(place));
   XSP_TRY(std::unique_ptr<Engine> engine, open_engine(place, true));
-  XSP_CHECK_OK(check_schema(*engine));
+  XSP_CHECK_OK(check_schema(*engine, place));
   return Catalogue(std::move(engine), folder_of(place));
 }
 

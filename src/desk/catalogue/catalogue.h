@@ -57,7 +57,8 @@ class Catalogue {
  public:
   // Opens it for writing. Makes the file and the tables if they do not exist.
   static Result<Catalogue> open(const std::string& place);
-  // Opens an existing one for reading.
+  // Opens an existing one for reading. The error of an older one has the command that brings it to
+  // the version of this xsp: a reader changes nothing that others use.
   static Result<Catalogue> open_for_reading(const std::string& place);
 
   // Adds .xsp files, and those below folders. A file that is there already is left alone, and a
@@ -89,6 +90,13 @@ class Catalogue {
   std::unique_ptr<Engine> engine_;
   std::filesystem::path folder_;  // of the SQLite file; empty for a server
 };
+
+struct Migrated {
+  int from = 0;  // version of the tables
+  int to = 0;
+};
+// Brings an existing catalogue to the version of this xsp, in one transaction.
+Result<Migrated> migrate(const std::string& place);
 
 // Returns the .xsp files among the paths and below folders among them, in order, each once. Links
 // below a folder are not followed.

@@ -84,13 +84,6 @@ const std::vector<Step>& steps() {
   return all;
 }
 
-// Returns the version of the tables. Nothing of a catalogue: a failure.
-Result<int64_t> version_of(Engine& engine) {
-  XSP_TRY(const store::Table table, engine.query("SELECT version FROM catalogue"));
-  if (table.rows.empty()) return failed("catalogue: its table `catalogue` is empty: rebuild it");
-  return store::int_of(table.rows[0][0]);
-}
-
 Error newer(int64_t version) {
   return failed("catalogue: version " + std::to_string(version) + " was made by a newer xsp, " +
                 "which knows more than version " + std::to_string(schema_version()) +
@@ -98,6 +91,12 @@ Error newer(int64_t version) {
 }
 
 }  // namespace
+
+Result<int64_t> version_of(Engine& engine) {
+  XSP_TRY(const store::Table table, engine.query("SELECT version FROM catalogue"));
+  if (table.rows.empty()) return failed("catalogue: its table `catalogue` is empty: rebuild it");
+  return store::int_of(table.rows[0][0]);
+}
 
 int schema_version() { return static_cast<int>(steps().size()); }
 
@@ -117,15 +116,19 @@ Status migrate(Engine& engine) {
   });
 }
 
-Status check_schema(Engine& engine) {
+Status check_schema(Engine& engine, const std::string& place) {
+  // A message may be kept in a log, so it has no password.
+  const std::string named = is_server(place) ? lasting_place(place) : place;
   const Result<int64_t> version = version_of(engine);
   if (!version.ok()) {
-    return failed("catalogue: no catalogue is there: make one with xsp catalogue add");
+    return failed("catalogue: no catalogue is there: make one with xsp catalogue add FOLDER --db " +
+                  named);
   }
   if (*version > schema_version()) return newer(*version);
   if (*version == schema_version()) return Ok{};
-  return failed("catalogue: version " + std::to_string(*version) + ": bring it to version " +
-                std::to_string(schema_version()) + " with xsp catalogue add");
+  return failed("catalogue: an older xsp made it, with version " + std::to_string(*version) +
+                " of its tables: bring it to version " + std::to_string(schema_version()) +
+                " with xsp catalogue migrate --db " + named);
 }
 
 }  // namespace xsp::catalogue

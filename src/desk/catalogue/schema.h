@@ -2,6 +2,9 @@
 #ifndef XSP_DESK_CATALOGUE_SCHEMA_H_
 #define XSP_DESK_CATALOGUE_SCHEMA_H_
 
+#include <cstdint>
+#include <string>
+
 #include "desk/catalogue/engine.h"
 #include "shared/base/result.h"
 
@@ -14,8 +17,10 @@ int schema_version();
 // nothing, if a newer xsp made them.
 Status migrate(Engine& engine);
 
-// Checks that the tables have schema_version(). The error says how to get them.
-Status check_schema(Engine& engine);
+// Checks that the tables have schema_version(). The error has the command that brings them there.
+Status check_schema(Engine& engine, const std::string& place);
+// Returns the version of the tables; an error: no catalogue is there.
+Result<int64_t> version_of(Engine& engine);
 
 }  // namespace xsp::catalogue
 

@@ -5,7 +5,6 @@
 
 #include "desk/analyze/catalogue.h"
 #include "desk/catalogue/figures.h"
-#include "desk/store/values.h"
 
 namespace xsp::catalogue {
 namespace {
@@ -16,19 +15,14 @@ std::unique_ptr<Engine> empty_catalogue() {
   return std::move(*engine);
 }
 
-int64_t version_of(Engine& engine) {
-  const auto table = engine.query("SELECT version FROM catalogue");
-  return table.ok() ? store::int_of(table->rows[0][0]) : -1;
-}
-
 TEST(Schema, IsMadeOnceAndThenLeftAlone) {
   const auto engine = empty_catalogue();
-  EXPECT_FALSE(check_schema(*engine).ok());
+  EXPECT_FALSE(check_schema(*engine, "c.sqlite").ok());
   ASSERT_TRUE(migrate(*engine).ok());
   ASSERT_TRUE(engine->query("INSERT INTO model VALUES ($1, $2, NULL)", {"m 1", "m"}).ok());
   ASSERT_TRUE(migrate(*engine).ok());
-  EXPECT_TRUE(check_schema(*engine).ok());
-  EXPECT_EQ(version_of(*engine), schema_version());
+  EXPECT_TRUE(check_schema(*engine, "c.sqlite").ok());
+  EXPECT_EQ(version_of(*engine).value(), schema_version());
   EXPECT_EQ(engine->query("SELECT * FROM model")->rows.size(), 1u);
 }
 
@@ -41,9 +35,14 @@ TEST(Schema, ACatalogueOfBeforeKeepsItsTasks) {
         "INSERT INTO task(id, sweep, spec, state) VALUES ('s/t', 's', '', 'done')"}) {
     ASSERT_TRUE(engine->query(sql).ok()) << sql;
   }
-  EXPECT_FALSE(check_schema(*engine).ok());
+  const Status refused = check_schema(*engine, "c.sqlite");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_TRUE(refused.error().text.ends_with("with xsp catalogue migrate --db c.sqlite"))
+      << refused.error().text;
+  EXPECT_EQ(check_schema(*engine, "postgresql://u:secret@h/d").error().text.find("secret"),
+            std::string::npos);
   ASSERT_TRUE(migrate(*engine).ok());
-  EXPECT_EQ(version_of(*engine), schema_version());
+  EXPECT_EQ(version_of(*engine).value(), schema_version());
   const auto tasks = engine->query("SELECT id FROM task WHERE reason IS NULL");
   ASSERT_TRUE(tasks.ok()) << tasks.error().text;
   EXPECT_EQ(tasks->rows.size(), 1u);
@@ -53,11 +52,11 @@ TEST(Schema, ANewerOneIsRefusedAndNotChanged) {
   const auto engine = empty_catalogue();
   ASSERT_TRUE(migrate(*engine).ok());
   ASSERT_TRUE(engine->query("UPDATE catalogue SET version = 99").ok());
-  for (const Status& status : {migrate(*engine), check_schema(*engine)}) {
+  for (const Status& status : {migrate(*engine), check_schema(*engine, "c.sqlite")}) {
     ASSERT_FALSE(status.ok());
     EXPECT_NE(status.error().text.find("version 99 was made by a newer xsp"), std::string::npos);
   }
-  EXPECT_EQ(version_of(*engine), 99);
+  EXPECT_EQ(version_of(*engine).value(), 99);
 }
 
 TEST(Schema, AMigrationThatFailsChangesNothing) {

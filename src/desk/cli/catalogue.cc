@@ -92,6 +92,21 @@ Status rebuild(const CatalogueOptions& options) {
   return tell(options, place, added);
 }
 
+// Brings the tables to the version of this xsp, and reads no file.
+Status migrate(const CatalogueOptions& options) {
+  survive_size_limit();
+  const std::string place = place_of(options);
+  XSP_TRY(const catalogue::Migrated migrated, catalogue::migrate(place));
+  const std::string name = catalogue::is_server(place) ? "the server's catalogue" : place;
+  if (migrated.from == migrated.to) {
+    std::fprintf(stderr, "%s: it has version %d already\n", name.c_str(), migrated.to);
+  } else {
+    std::fprintf(stderr, "%s: version %d is now version %d\n", name.c_str(), migrated.from,
+                 migrated.to);
+  }
+  return Ok{};
+}
+
 Status query(const CatalogueOptions& options) {
   XSP_TRY(Catalogue catalogue, Catalogue::open_for_reading(place_of(options)));
   XSP_TRY(store::Table table, catalogue.query(options.sql));
@@ -211,6 +226,9 @@ void add_catalogue(CLI::App& app, int& exit_status) {
       ->type_name("");
   building->add_flag("--quiet", options->is_quiet, "Say only what is wrong");
   run_with(building, options, exit_status, rebuild);
+  CLI::App* migrating = verb->add_subcommand(
+      "migrate", "Bring a catalogue of an older xsp to the version of this one");
+  run_with(migrating, options, exit_status, migrate);
   CLI::App* asking = verb->add_subcommand("query", "Ask the catalogue in SQL; it cannot write");
   asking->add_option("SQL", options->sql, "One statement")->required()->type_name("");
   add_output_options(*asking, options->output);

@@ -16,6 +16,7 @@ fasterrcnn_resnet50_fpn calls an operator of torchvision's own library, torchvis
 """
 
 import argparse
+import difflib
 import inspect
 import os
 import re
@@ -63,14 +64,22 @@ torch = None  # imported by main: --help and --list work without it
 RECIPES, PACKAGES = recipes.collect()
 
 
-def make(options):
-    package, _, name = options.model.partition("/")
+def find(model):
+    """Returns the function of the recipe and its first argument, without making the model."""
+    package, _, name = model.partition("/")
     if name and package in PACKAGES:
-        return PACKAGES[package](name, options)
-    if options.model not in RECIPES:
-        raise Failure(f"{options.model}: no such recipe: give one of {', '.join(RECIPES)}, or "
-                      "torchvision/NAME, timm/NAME, transformers/TYPE")
-    return RECIPES[options.model](options.model, options)
+        return PACKAGES[package], name
+    if model not in RECIPES:
+        near = difflib.get_close_matches(model, RECIPES, 1)
+        packages = ", ".join(f"{package}/NAME" for package in PACKAGES)
+        all_names = f"give one of {', '.join(RECIPES)}, or {packages}"
+        raise Failure(f"{model}: no such recipe: " + (f"did you mean '{near[0]}'?" if near else all_names))
+    return RECIPES[model], model
+
+
+def make(options):
+    function, name = find(options.model)
+    return function(name, options)
 
 
 def signature(recipe):
@@ -224,6 +233,7 @@ def parse(formats):
     parser.add_argument("--no-kernel-profile", dest="kernel_profile", action="store_false",
                         help="leave the hooks out of a .pt2 that tell its layers apart")
     parser.add_argument("--list", action="store_true", help="print the recipes' names")
+    parser.add_argument("--check", action="store_true", help="check that the recipe exists; make nothing")
     options = parser.parse_args()
     if options.list:
         return options
@@ -256,6 +266,9 @@ def main(formats):
         return 0
     warnings.filterwarnings("ignore")
     try:
+        find(options.model)
+        if options.check:
+            return 0
         torch = need("torch")
         options.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         if options.device.startswith("cuda") and not torch.cuda.is_available():

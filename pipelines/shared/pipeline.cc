@@ -17,7 +17,25 @@ Result<StepKind> kind_of(const StepDescription& step) {
                "' is no step: " + did_you_mean(step.name, names, "see 'xsp predict --steps'"));
 }
 
+Result<std::shared_ptr<Step>> make_step(const StepDescription& step) {
+  XSP_TRY(const StepKind kind, kind_of(step));
+  Parameters parameters(step.params);
+  std::shared_ptr<Step> made = kind.make(parameters);
+  const Status status = parameters.check();
+  if (!status.ok()) return usage(step.place + ": " + step.name + ": " + status.error().text);
+  return made;
+}
+
 }  // namespace
+
+Status check_step(const StepDescription& step, bool has_all_parameters) {
+  if (has_all_parameters) {
+    const auto made = make_step(step);
+    return made.ok() ? Status(Ok{}) : Status(made.error());
+  }
+  const auto kind = kind_of(step);
+  return kind.ok() ? Status(Ok{}) : Status(kind.error());
+}
 
 Result<Pipeline> Pipeline::make(const TensorDescription& description, const Type& given) {
   Pipeline pipeline;
@@ -27,12 +45,7 @@ Result<Pipeline> Pipeline::make(const TensorDescription& description, const Type
   pipeline.result_ = given;
   std::string giver = description.from.empty() ? "the model" : "the request";
   for (const StepDescription& step : description.steps) {
-    XSP_TRY(const StepKind kind, kind_of(step));
-    Parameters parameters(step.params);
-    std::shared_ptr<Step> made = kind.make(parameters);
-    if (const Status status = parameters.check(); !status.ok()) {
-      return usage(step.place + ": " + step.name + ": " + status.error().text);
-    }
+    XSP_TRY(std::shared_ptr<Step> made, make_step(step));
     Result<Type> result = made->accept(pipeline.result_);
     if (!result.ok()) {
       return usage(step.place + ": " + giver + " gives " + type_text(pipeline.result_) + ", " +

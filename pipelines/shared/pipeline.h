@@ -61,6 +61,8 @@ class Pipeline {
   std::vector<std::shared_ptr<Step>> steps_;
 };
 
+// Fails if there is no such step; with `has_all_parameters`, also if it refuses one of them.
+Status check_step(const StepDescription& step, bool has_all_parameters);
 // Returns the type of what a request gives to an input.
 Result<Type> type_of_request(const TensorDescription& input);
 // Fails unless the pipeline's result can be the model's tensor without its batch dimension.

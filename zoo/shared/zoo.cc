@@ -73,6 +73,10 @@ const ModelDescription* find_model(const std::string& name) {
   return nullptr;
 }
 
+Status check_name(const std::string& name) {
+  return find_model(name) != nullptr ? Status(Ok{}) : Status(unknown_model(name));
+}
+
 const std::vector<ModelFormat>& model_formats() {
   static const std::vector<ModelFormat> formats = {
       {"onnx", ".onnx", formats::write_graph},
@@ -105,8 +109,8 @@ Status build_model(const std::string& name, const std::string& path, uint64_t se
 
 Result<std::string> cached_model(const std::string& name,
                                  const std::function<bool(uint64_t, uint64_t)>& progress) {
+  XSP_CHECK_OK(check_name(name));
   const ModelDescription* model = find_model(name);
-  if (model == nullptr) return unknown_model(name);
   XSP_TRY(const std::filesystem::path folder, make_cache_folder("models"));
   const std::string path = folder.string() + "/" + name + "-" + std::to_string(kDefaultSeed) + "-" +
                            std::to_string(kBuilderVersion) + ".onnx";

@@ -47,6 +47,9 @@ const std::vector<ModelDescription>& all_models();
 // Returns nullptr if there is no such model.
 const ModelDescription* find_model(const std::string& name);
 
+// Returns kUsage for an unknown name, with the name that may have been meant.
+Status check_name(const std::string& name);
+
 // Describes a format in which a model can be written, with the same weights.
 struct ModelFormat {
   const char* name;    // the name for `xsp models build --format`

@@ -13,17 +13,6 @@
 namespace xsp::cli {
 namespace {
 
-// Fails if the labels, of which a sequence makes a text, are not as many as its classes.
-Status check_characters(const Items& items, size_t output, const pipelines::Type& answer) {
-  if (answer.kind != pipelines::Kind::kSequence || answer.dimensions[0] < 0) return Ok{};
-  const auto count = static_cast<int64_t>(items.labels.back().size());
-  if (count == answer.dimensions[0]) return Ok{};
-  return usage(items.manifest.place_of("outputs[" + std::to_string(output) + "]") +
-               ": its steps read " + std::to_string(answer.dimensions[0]) +
-               " characters, and it has " + std::to_string(count) +
-               " labels: correct 'labels', or the step's blank and space");
-}
-
 Result<std::optional<manifest::Manifest>> find_manifest(const std::string& word) {
   XSP_TRY(std::optional<manifest::Manifest> found, manifest_of(word));
   if (!found) {
@@ -52,7 +41,8 @@ Result<Items> prepare(const std::string& word, std::vector<predict::Item> items,
   for (size_t i = 0; i < described.outputs.size(); ++i) {
     const size_t output = described.outputs[i];
     XSP_TRY(result.labels.emplace_back(), manifest::labels_of(result.manifest, output, say));
-    XSP_CHECK_OK(check_characters(result, output, described.answers[i]));
+    XSP_CHECK_OK(check_characters(result.manifest, output, described.answers[i],
+                                  result.labels.back().size()));
     result.outputs.push_back(result.manifest.outputs[output].pipeline.name);
     result.kinds.push_back(described.answers[i].kind);
   }
@@ -67,6 +57,15 @@ Result<Items> prepare(const std::string& word, std::vector<predict::Item> items,
 }
 
 }  // namespace
+
+Status check_characters(const manifest::Manifest& manifest, size_t output,
+                        const pipelines::Type& answer, size_t labels) {
+  if (answer.kind != pipelines::Kind::kSequence || answer.dimensions[0] < 0) return Ok{};
+  if (static_cast<int64_t>(labels) == answer.dimensions[0]) return Ok{};
+  return usage(manifest.place_of("outputs[" + std::to_string(output) + "]") + ": its steps read " +
+               std::to_string(answer.dimensions[0]) + " characters, and it has " +
+               std::to_string(labels) + " labels: correct 'labels', or the step's blank and space");
+}
 
 Result<bool> has_manifest(const std::string& word) {
   XSP_TRY(const auto found, find_manifest(word));

@@ -33,6 +33,10 @@ Result<bool> has_manifest(const std::string& word);
 // Returns whether its manifest says by steps how a request becomes each input, and how an answer is
 // made.
 Result<bool> has_steps(const std::string& word);
+// Fails if the labels, of which a sequence makes a text, are not as many as its classes. `answer`
+// is what the output's steps give.
+Status check_characters(const manifest::Manifest& manifest, size_t output,
+                        const pipelines::Type& answer, size_t labels);
 // Checks the manifest's steps, and gets the files that they name. `word` names the manifest.
 Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> items);
 // The same for the inputs alone: no answers are made of the outputs, which may have other names.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "desk/cli/manifest_faults.h"
 #include "desk/manifest/import.h"
 #include "desk/manifest/resolve.h"
 #include "desk/manifest/shipped.h"
@@ -182,10 +183,16 @@ Status check(const ModelsManifestsOptions& options) {
   for (const std::string& file : options.files) {
     XSP_TRY(const std::string text, manifest::read_small_file(file));
     XSP_TRY(const auto found, manifest::find_faults(text, file));
+    std::vector<std::string> lines;
     for (const manifest::Fault& fault : found) {
-      XSP_CHECK_OK(write_stdout(manifest::fault_text(fault, file) + "\n"));
+      lines.push_back(manifest::fault_text(fault, file));
     }
-    faults += found.size();
+    if (found.empty()) {
+      XSP_TRY(const std::vector<Manifest> manifests, manifest::parse_manifests(text, file));
+      lines = faults_of(manifests);
+    }
+    for (const std::string& line : lines) XSP_CHECK_OK(write_stdout(line + "\n"));
+    faults += lines.size();
   }
   if (faults == 0) return Ok{};
   return corrupt(std::to_string(faults) + (faults == 1 ? " fault" : " faults") +
@@ -292,7 +299,11 @@ void add_manifest_verbs(CLI::App& models, const std::function<void(const Status&
   CLI::App* check_verb = models.add_subcommand("check", "Check manifests; fetches nothing");
   check_verb->add_option("FILE", options->files, "Manifests")->required()->type_name("");
   check_verb->footer(
-      "Prints a line for each fault: file, line, field, what is wrong, what would be right.\n"
+      "Prints a line for each fault: file, line, field, what is wrong, what would be right. It\n"
+      "finds what would stop xsp predict or xsp profile later: a file that is not there, a model\n"
+      "of the zoo, a recipe, a framework or a step that does not exist, steps that do not fit, "
+      "and\n"
+      "tensors that differ from the model's own, if its file is here or the zoo builds it.\n"
       "\n"
       "Examples:\n"
       "  xsp models check my.yaml");

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -99,12 +100,89 @@ TEST_F(ModelsVerb, ShowsAndChecksManifests) {
   EXPECT_EQ(run("check " + places::source() + "/manifests/*/*.yaml").status, 0);
 }
 
+TEST_F(ModelsVerb, ACheckFindsWhatWouldStopALaterRun) {
+  std::ofstream(folder_ / "net.yaml")
+      << "name: net\nversion: 1.0.0\ntask: classification\nlicense: MIT\n"
+         "framework: {name: onnxruntim}\nmodel: {zoo: resnet5}\ninputs:\n"
+         "  - {name: data, from: image, steps: [decode, resize_pilow: {short: 256}]}\noutputs:\n"
+         "  - name: prob\n    steps: [softmax, top: {cuont: 5}]\n    labels: {path: absent.txt}\n";
+  const Outcome found = run("check net.yaml");
+  EXPECT_EQ(found.status, 1);
+  EXPECT_EQ(found.out,
+            "net.yaml:5: framework.name: onnxruntim: there is no such adapter: did you mean "
+            "'onnxruntime'? (model net)\n"
+            "net.yaml:6: model: model 'resnet5': unknown: did you mean 'resnet50', 'resnet152', "
+            "'resnet34'? (model net)\n"
+            "net.yaml:8: inputs[0].steps[1]: 'resize_pilow' is no step: did you mean "
+            "'resize_pillow'? (model net)\n"
+            "net.yaml:11: outputs[0].steps[1]: top: parameter 'cuont': unknown: it has count "
+            "(model net)\n"
+            "net.yaml:12: outputs[0].labels: absent.txt: no such file: a path is relative to the "
+            "manifest's folder (model net)\n");
+  EXPECT_EQ(found.err, "error: 5 faults: the manifest is not valid: correct the lines above\n");
+}
+
+TEST_F(ModelsVerb, ACheckTellsASharedFaultOnceAndNamesTheModels) {
+  std::ofstream(folder_ / "family.yaml")
+      << "version: 1.0.0\ntask: classification\nlicense: MIT\nmodels:\n"
+         "  - {name: a, model: {export: segformer-bo}, framework: {name: torch}}\n"
+         "  - {name: b, model: {path: absent.onnx}}\n"
+         "  - {name: c, model: {export: gcn}, framework: {name: pjrt}}\n"
+         "inputs: [{name: x, from: bytes, steps: [nostep]}]\noutputs: [{name: y, steps: [top]}]\n";
+  const std::string found = run("check family.yaml").out;
+  for (const char* line :
+       {"family.yaml:8: inputs[0].steps[0]: 'nostep' is no step: see 'xsp predict --steps' "
+        "(models a, b, c)\n",
+        "family.yaml:5: model: segformer-bo from export_torch.py: cannot be had: segformer-bo: no "
+        "such recipe: did you mean 'segformer-b0'? (model a)\n",
+        "family.yaml:6: model: absent.onnx: no such file: a path is relative to the manifest's "
+        "folder (model b)\n",
+        "family.yaml:7: model: no exporter is known of the framework 'pjrt'"}) {
+    EXPECT_NE(found.find(line), std::string::npos) << found;
+  }
+  EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 4) << found;
+}
+
+TEST_F(ModelsVerb, ACheckComparesTheTensorsWithTheModelsOwn) {
+  ASSERT_EQ(run("build mobilenet_v1_0.25_128 -o net.onnx").status, 0);
+  const auto check = [&](const std::string& name, const std::string& dtype,
+                         const std::string& dimensions, const std::string& source) {
+    std::ofstream(folder_ / "net.yaml")
+        << "name: net\nversion: 1.0.0\ntask: classification\nlicense: MIT\nmodel: " << source
+        << "\ninputs:\n  - name: " << name << "\n    dtype: " << dtype
+        << "\n    dimensions: " << dimensions << "\n";
+    return run("check net.yaml");
+  };
+  for (const char* source : {"{path: net.onnx}", "{zoo: mobilenet_v1_0.25_128}"}) {
+    EXPECT_EQ(check("input", "float32", "[N, 3, 128, 128]", source).out, "");
+    EXPECT_EQ(check("input", "float32", "[N, 3, 128, W]", source).status, 0);
+    EXPECT_NE(check("input", "float32", "[N, 3, 224, 224]", source)
+                  .out.find("net.yaml:9: inputs[0].dimensions: [N, 3, 224, 224] does not fit the "
+                            "model, which has input float32["),
+              std::string::npos);
+    EXPECT_NE(check("input", "uint8", "[N, 3, 128, 128]", source)
+                  .out.find("net.yaml:8: inputs[0].dtype: the model has input float32["),
+              std::string::npos);
+    const Outcome other = check("data", "float32", "[N, 3, 128, 128]", source);
+    EXPECT_NE(other.out.find("net.yaml:7: inputs[0].name: the model has no 'data': it has input "),
+              std::string::npos)
+        << other.out;
+    EXPECT_EQ(other.status, 1);
+  }
+  std::ofstream(folder_ / "net.onnx") << "no model";
+  EXPECT_EQ(check("input", "float32", "[N]", "{path: net.onnx}").status, 1);
+}
+
 TEST_F(ModelsVerb, ImportsAnOlderManifest) {
   std::ofstream(folder_ / "old.yml") << "name: old\nversion: 1.0\nmodel: {graph_path: a.onnx}\n";
   const Outcome imported = run("import old.yml -o new.yaml");
   EXPECT_EQ(imported.status, 0) << imported.err;
   EXPECT_NE(imported.err.find("old.yml:1: version: '1.0'"), std::string::npos) << imported.err;
-  EXPECT_EQ(run("check new.yaml").status, 0);
+  const Outcome without_model = run("check new.yaml");
+  EXPECT_EQ(without_model.status, 1);
+  EXPECT_NE(without_model.out.find("a.onnx: no such file"), std::string::npos) << without_model.out;
+  ASSERT_EQ(run("build mobilenet_v1_0.25_128 -o a.onnx").status, 0);
+  EXPECT_EQ(run("check new.yaml").out, "");
   EXPECT_EQ(run("import old.yml -o new.yaml").status, 1);
   EXPECT_EQ(run("import old.yml -o new.yaml --force").status, 0);
 }

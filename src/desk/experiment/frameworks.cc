@@ -18,15 +18,18 @@ namespace fs = std::filesystem;
 // The limit on a framework's answer to a probe. A framework that takes longer is skipped.
 constexpr WorkerLimits kProbeLimits{.answer_s = 60, .grace_s = 0};
 
-std::vector<std::string> plugin_names(const fs::path& folder) {
+// Returns the names of the files with that ending, in order.
+std::vector<std::string> names_of(const fs::path& folder, const std::string& ending) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == ".so") names.push_back(it->path().stem());
+    if (it->path().extension() == ending) names.push_back(it->path().stem());
   }
   std::sort(names.begin(), names.end());
   return names;
 }
+
+std::vector<std::string> plugin_names(const fs::path& folder) { return names_of(folder, ".so"); }
 
 // Returns the endings of a model: that of its file, or those of the files in its folder. Returns
 // none for a folder without files.
@@ -83,6 +86,12 @@ const LocalFramework* local_of(const std::vector<LocalFramework>& locals, const 
   return at == locals.end() ? nullptr : &*at;
 }
 
+std::string unknown_adapter(const std::string& name, const std::vector<std::string>& names) {
+  const std::string all = "choose from " + (names.empty() ? "none is installed" : joined(names)) +
+                          ", or see 'xsp doctor'";
+  return name + ": there is no such adapter: " + did_you_mean(name, names, all);
+}
+
 Error interrupted() { return {Code::kInterrupted, "interrupted: nothing was measured"}; }
 
 // Returns what to do about a file that no framework opens.
@@ -129,6 +138,21 @@ std::vector<Absent> absent_adapters(const Installation& installation) {
     absent.emplace_back(it->path().stem(), reason);
   }
   return absent;
+}
+
+Status check_framework_name(const Installation& installation, const std::string& name) {
+  std::vector<std::string> names = framework_names(installation);
+  for (const auto& [absent, reason] : absent_adapters(installation)) names.push_back(absent);
+  for (const LocalFramework& local : local_frameworks(installation.adapters)) {
+    names.push_back(local.name);
+  }
+  for (std::string& fetched : names_of(installation.adapters, ".get")) {
+    names.push_back(std::move(fetched));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (std::binary_search(names.begin(), names.end(), name)) return Ok{};
+  return usage(unknown_adapter(name, names));
 }
 
 std::vector<Collector> probe_collectors(const Installation& installation, const std::string& device,
@@ -178,11 +202,7 @@ Result<Framework> choose_framework(const Installation& installation, const std::
   }
   if (!chosen.empty()) {
     if (!is_known(chosen)) {
-      const std::string all = "choose from " +
-                              (names.empty() ? "none is installed" : joined(names)) +
-                              ", or see 'xsp doctor'";
-      return not_available("--framework " + chosen +
-                           ": there is no such adapter: " + did_you_mean(chosen, names, all));
+      return not_available("--framework " + unknown_adapter(chosen, names));
     }
     const LocalFramework* const local = local_of(locals, chosen);
     Framework framework = local == nullptr ? probe_one(installation, chosen, locals, stop)

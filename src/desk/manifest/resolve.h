@@ -26,6 +26,15 @@ using Say = std::function<void(const std::string&)>;
 // is the field that names it, for errors.
 Result<std::string> resolve(const Manifest& manifest, const Source& source,
                             const std::string& field, const Say& say);
+// Returns the path of the file if it is here, without a download, an export or a build; else an
+// empty text. Fails as resolve() does if the manifest is wrong: a path that leads nowhere, a sum
+// that differs, a model that the zoo does not build, a recipe that no exporter has.
+Result<std::string> find_here(const Manifest& manifest, const Source& source,
+                              const std::string& field);
+// Calls `use` for each file of a step. A path that it gives becomes the step's parameter.
+using UseFile =
+    std::function<Status(const Source& source, const std::string& field, std::string* path)>;
+Status each_file(Manifest* manifest, const UseFile& use);
 // Returns the path of the model.
 Result<std::string> resolve_model(const Manifest& manifest, const Say& say);
 // Puts the paths of all steps' files into the steps' parameters.

@@ -128,6 +128,26 @@ TEST_F(Resolve, AnExportNeedsAFrameworkThatHasAnExporter) {
   EXPECT_EQ(fetched_, 0);
 }
 
+TEST_F(Resolve, WhatIsHereIsFoundWithoutADownload) {
+  const auto here = [&](const std::string& source) {
+    const auto manifest = parse_manifest(
+        "name: m\nversion: 1.0.0\ntask: t\nmodel: " + source + "\n", (folder_ / "m.yaml").string());
+    EXPECT_TRUE(manifest.ok()) << manifest.error().text;
+    return find_here(*manifest, manifest->model, "model");
+  };
+  const std::string url = "file://" + (folder_ / "model.onnx").string();
+  const std::string source = "{url: '" + url + "', sha256: " + sum_ + "}";
+  EXPECT_EQ(*here("{path: model.onnx}"), (folder_ / "model.onnx").string());
+  EXPECT_FALSE(here("{path: absent.onnx}").ok());
+  EXPECT_EQ(*here("{zoo: mobilenet_v2}"), "");
+  EXPECT_NE(here("{zoo: mobilenet_v9}").error().text.find("m.yaml:4: model: model 'mobilenet_v9'"),
+            std::string::npos);
+  EXPECT_EQ(*here(source), "");
+  EXPECT_FALSE(fs::exists(folder_ / "cache"));
+  ASSERT_TRUE(resolved(source).ok());
+  EXPECT_EQ(*here(source), *resolved(source));
+}
+
 TEST_F(Resolve, FilesOfStepsAndLabelsAreFound) {
   std::ofstream(folder_ / "labels.json") << R"({"all": {"names": ["cat", "dog"]}})";
   std::ofstream(folder_ / "words.txt") << "one\r\ntwo\n";

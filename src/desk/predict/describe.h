@@ -3,6 +3,8 @@
 #define XSP_DESK_PREDICT_DESCRIBE_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "desk/manifest/manifest.h"
@@ -22,6 +24,16 @@ struct Described {
 // worker checks them again, against the model itself. Outputs without steps are left out. The
 // manifest's files have been resolved.
 Result<Described> describe(const manifest::Manifest& manifest);
+
+// Returns every fault for which describe() would fail, and those that the worker would find in a
+// step by itself; none if no tensor has steps, because such a manifest is for xsp profile. A step
+// of which a file is not here is known by its name alone.
+std::vector<Error> step_faults(const manifest::Manifest& manifest);
+
+// Returns the type of elements that has this name; 0: none has.
+uint32_t dtype_of(const std::string& name);
+// Returns whether a dimension is that of the batch.
+bool is_batch(const std::string& dimension);
 
 }  // namespace xsp::predict
 

@@ -60,5 +60,33 @@ TEST(Describe, RefusesStepsThatDoNotSuitTheManifest) {
             "m.yaml:7: outputs[0].steps[1]: top gives a ranking, top wants a tensor of scores");
 }
 
+TEST(StepFaults, AreAllToldAndNoneOfAManifestWithoutSteps) {
+  const std::string text =
+      "name: m\nversion: 1.0.0\nmodel: {path: m.onnx}\ntask: classification\nlicense: MIT\n";
+  const auto faults_of = [&](const std::string& more) {
+    std::vector<std::string> texts;
+    const auto manifest = manifest::parse_manifest(text + more, "m.yaml");
+    EXPECT_TRUE(manifest.ok()) << manifest.error().text;
+    if (!manifest.ok()) return texts;
+    for (const Error& fault : step_faults(*manifest)) texts.push_back(fault.text);
+    return texts;
+  };
+  EXPECT_TRUE(faults_of("inputs: [{name: x, dtype: float32, dimensions: [N, 3]}]\n").empty());
+  const auto both = faults_of(
+      "inputs: [{name: x, from: bytes, steps: [byte_windw]}]\n"
+      "outputs: [{name: y, steps: [top, {softmax: {axis: 1}}]}]\n");
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[0],
+            "m.yaml:6: inputs[0].steps[0]: 'byte_windw' is no step: did you mean 'byte_window'?");
+  EXPECT_TRUE(both[1].starts_with("m.yaml:7: outputs[0].steps[1]: softmax: ")) << both[1];
+  // A tokeniser that must be fetched is known by its name alone.
+  const std::string sum(64, '0');
+  const auto fetched = faults_of(
+      "inputs: [{name: x, from: text, steps: [tokens: {model: {url: 'http://h/t', sha256: " + sum +
+      "}}]}]\noutputs: [{name: y, steps: [tp]}]\n");
+  ASSERT_EQ(fetched.size(), 1u) << fetched[0];
+  EXPECT_NE(fetched[0].find("'tp' is no step"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace xsp::predict

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pipelines/shared/pipeline.h"
+#include "process/load/model_pipelines.h"
 #include "process/load/open_model.h"
 #include "process/load/serve.h"
 #include "process/worker/inputs.h"
@@ -24,19 +25,6 @@
 
 namespace xsp::process {
 
-// The pipelines of a model, checked against the model's own tensors.
-struct ModelPipelines {
-  struct Side {
-    pipelines::Pipeline pipeline;
-    int batch_axis = 0;              // -1: none
-    size_t tensor = 0;               // position among the model's inputs or outputs
-    std::optional<size_t> state_of;  // of an input: the output that takes its place in a window
-    std::vector<uint32_t> step_sites;
-  };
-  std::vector<Side> inputs;   // in the model's order
-  std::vector<Side> outputs;  // in the description's order
-  bool has_windows = false;
-};
 // Reads the description's file. Errors name the manifest, its line and the step.
 Result<ModelPipelines> read_pipelines(const std::string& file,
                                       const std::vector<TensorSpec>& inputs,

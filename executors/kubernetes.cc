@@ -106,7 +106,9 @@ std::vector<Executor> kubernetes_executors() {
             {"gpu", "what a task on a GPU asks for; else nvidia.com/gpu", false},
             {"nodes", "labels that a node must have, such as [disk=ssd]", false}},
            systems,
-           open}};
+           open,
+           nullptr,
+           true}};
 }
 
 }  // namespace xsp::executors

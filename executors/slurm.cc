@@ -146,7 +146,9 @@ std::vector<Executor> slurm_executors() {
             {"exclusive", "no: other jobs may run on the node during a task", false},
             {"options", "options of sbatch, such as [--qos=low]", false}},
            systems,
-           open}};
+           open,
+           nullptr,
+           true}};
 }
 
 }  // namespace xsp::executors

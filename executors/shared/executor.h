@@ -79,6 +79,8 @@ struct Executor {
   std::vector<std::string> (*through)(const Settings& settings,
                                       const std::filesystem::path& program,
                                       const std::string& system) = nullptr;
+  // The engine goes on with what it has after the session has ended, until somebody cancels it.
+  bool outlives_session = false;
 };
 
 // Returns all executors, ordered by name. The build generates this function.

@@ -238,6 +238,8 @@ TEST_P(SweepTest, ACancelledSweepLeavesNothing) {
   const Finished finished = begin(options);
   EXPECT_EQ(finished.status, 1) << finished.out;
   EXPECT_NE(finished.err.find("xsp sweep resume"), std::string::npos) << finished.err;
+  const bool says_what_is_left = finished.err.find("xsp sweep cancel out") != std::string::npos;
+  EXPECT_EQ(says_what_is_left, std::string(GetParam()) == "slurm") << finished.err;
   const json noted = noted_sweep();
   EXPECT_EQ(noted["state"], "cancelled");
   if (std::string(GetParam()) == "local") {

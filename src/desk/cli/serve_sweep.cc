@@ -132,8 +132,21 @@ Result<serve::SweepState> NetworkSweeps::cancel(const std::string& asked) {
   } else if (running_ == name) {
     stop_ = 1;
     changed_.wait(lock, [&] { return running_ != name; });
+    // The engine's answer may take seconds, in which other requests are answered.
+    lock.unlock();
+    XSP_CHECK_OK(cancel_jobs(name));
+    lock.lock();
   }
   return look(name);
+}
+
+Status NetworkSweeps::cancel_jobs(const std::string& name) const {
+  if (!executor_.outlives_session) return Ok{};
+  const sweep::Folder folder(folder_of(name));
+  XSP_TRY(const sweep::Plan plan, folder.plan());
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return sweep::cancel_jobs(folder, plan, executor_, program);
 }
 
 void NetworkSweeps::work() {

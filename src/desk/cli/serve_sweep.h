@@ -47,6 +47,8 @@ class NetworkSweeps : public serve::Sweeps {
   // look().
   Result<std::string> name_of(const std::string& asked) const;
   Result<serve::SweepState> look(const std::string& asked) const;
+  // Ends what the engine still has of a sweep that was interrupted.
+  Status cancel_jobs(const std::string& name) const;
   void work();
   // Runs it to its end, which its folder then tells.
   void run(const std::string& name);

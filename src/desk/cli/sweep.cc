@@ -89,6 +89,10 @@ Status work(const SweepOptions& options, const Folder& folder, const Plan& plan)
     return ran.error();
   }
   const sweep::SweepEnd end = sweep::end_of(view, is_over);
+  if (!is_over) {
+    const std::string left = sweep::left_behind(folder, executor, *ran);
+    if (!left.empty()) std::fprintf(stderr, "\nwarning: %s\n", left.c_str());
+  }
   XSP_CHECK_OK(note_end(options, place, folder, plan, view, end));
   XSP_CHECK_OK(print_results(place, folder, plan, view));
   if (!options.has_no_site && view.count(sweep::State::kDone) > 0) {
@@ -155,8 +159,7 @@ Status cancel(const SweepOptions& options) {
   XSP_TRY(const executors::Executor executor, executors::find_executor(plan.executor));
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
-  return session->cancel();
+  return sweep::cancel_jobs(folder, plan, executor, program);
 }
 
 std::string executors_text() {

@@ -254,6 +254,23 @@ Result<View> run_sweep(const Folder& folder, const Plan& plan, executors::Sessio
   return Loop(folder, plan, session).run(stop, told);
 }
 
+std::string left_behind(const Folder& folder, const executors::Executor& executor,
+                        const View& view) {
+  const size_t waiting = view.count(State::kWaiting), running = view.count(State::kRunning);
+  const size_t count = waiting + running;
+  if (!executor.outlives_session || count == 0) return {};
+  return executor.name + " goes on with " + std::to_string(count) +
+         (count == 1 ? " job" : " jobs") + " of this sweep (" + std::to_string(running) +
+         " running, " + std::to_string(waiting) + " waiting): end " + (count == 1 ? "it" : "them") +
+         " with xsp sweep cancel " + folder.path().string();
+}
+
+Status cancel_jobs(const Folder& folder, const Plan& plan, const executors::Executor& executor,
+                   const std::filesystem::path& program) {
+  XSP_TRY(const auto session, executor.open(job_of(folder, plan, program)));
+  return session->cancel();
+}
+
 executors::Job job_of(const Folder& folder, const Plan& plan,
                       const std::filesystem::path& program) {
   executors::Job job;

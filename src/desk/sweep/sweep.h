@@ -49,6 +49,14 @@ SweepEnd end_of(const View& view, bool is_over);
 Result<View> run_sweep(const Folder& folder, const Plan& plan, executors::Session& session,
                        const std::atomic<int>& stop, const std::function<void(const View&)>& told);
 
+// Says how many jobs the engine goes on with after the sweep has ended, and how they are ended;
+// empty: none. `view` is what run_sweep() returned.
+std::string left_behind(const Folder& folder, const executors::Executor& executor,
+                        const View& view);
+// Ends all that the engine still has of the sweep. `program` is this xsp.
+Status cancel_jobs(const Folder& folder, const Plan& plan, const executors::Executor& executor,
+                   const std::filesystem::path& program);
+
 executors::Job job_of(const Folder& folder, const Plan& plan, const std::filesystem::path& program);
 
 }  // namespace xsp::sweep

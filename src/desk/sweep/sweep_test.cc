@@ -85,6 +85,28 @@ TEST_F(SweepLoopTest, AnEngineThatNeverAnsweredIsAnError) {
   EXPECT_TRUE(silences.empty());
 }
 
+TEST(EndOfSweep, SaysWhatAnEngineWithAQueueGoesOnWith) {
+  executors::Executor engine;
+  engine.name = "slurm";
+  View view;
+  view.tasks.resize(4);
+  view.tasks[0].state = State::kDone;
+  view.tasks[1].state = State::kRunning;
+  view.tasks[2].state = view.tasks[3].state = State::kWaiting;
+  const Folder folder("zoo");
+  EXPECT_EQ(left_behind(folder, engine, view), "");
+  engine.outlives_session = true;
+  EXPECT_EQ(left_behind(folder, engine, view),
+            "slurm goes on with 3 jobs of this sweep (1 running, 2 waiting): end them with "
+            "xsp sweep cancel zoo");
+  view.tasks[2].state = view.tasks[3].state = State::kPending;
+  EXPECT_EQ(left_behind(folder, engine, view),
+            "slurm goes on with 1 job of this sweep (1 running, 0 waiting): end it with "
+            "xsp sweep cancel zoo");
+  view.tasks[1].state = State::kFailed;
+  EXPECT_EQ(left_behind(folder, engine, view), "");
+}
+
 TEST(EndOfSweep, SaysWhyTasksHaveNoResult) {
   View view;
   view.tasks.resize(6);

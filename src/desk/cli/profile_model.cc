@@ -34,7 +34,39 @@ uint64_t bytes_in(const fs::path& folder) {
 
 Result<Model> model_at(const std::string& word, const std::string& path, bool is_known);
 
+// Returns whether an adapter builds a model from the word itself: "fake:layers=3".
+bool is_description(const std::string& word, const experiment::Installation& installation) {
+  const size_t colon = word.find(':');
+  if (colon == std::string::npos) return false;
+  const std::vector<std::string> names = experiment::framework_names(installation);
+  return std::find(names.begin(), names.end(), word.substr(0, colon)) != names.end();
+}
+
 }  // namespace
+
+Error unknown_model(const std::string& word, const std::string& why) {
+  std::vector<std::string> names;
+  for (const zoo::ModelDescription& model : zoo::all_models()) names.push_back(model.name);
+  for (const manifest::Found& found : manifest::all_manifests()) {
+    if (found.manifest.ok()) names.push_back(found.manifest->name);
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return failed(word + ": cannot be opened: " + why + ": " +
+                did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
+}
+
+Status check_model_word(const std::string& word, const experiment::Installation& installation) {
+  if (is_description(word, installation)) return Ok{};
+  if (experiment::is_local_model(experiment::local_frameworks(installation.adapters), word)) {
+    return Ok{};
+  }
+  XSP_TRY(const auto manifest, manifest_of(word));
+  if (manifest || zoo::find_model(word) != nullptr) return Ok{};
+  struct stat facts {};
+  if (::stat(word.c_str(), &facts) != 0) return unknown_model(word, std::strerror(errno));
+  return Ok{};
+}
 
 Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word) {
   if (manifest::is_manifest(word)) {
@@ -52,12 +84,8 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word) {
 
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
                             const std::string& wanted) {
-  const size_t colon = word.find(':');
-  if (colon != std::string::npos) {
-    const std::string prefix = word.substr(0, colon);
-    for (const std::string& name : experiment::framework_names(installation)) {
-      if (name == prefix) return Model{name, true, word, 0, {}, {}, {}, {}};
-    }
+  if (is_description(word, installation)) {
+    return Model{word.substr(0, word.find(':')), true, word, 0, {}, {}, {}, {}};
   }
   const auto locals = experiment::local_frameworks(installation.adapters);
   if (experiment::is_local_model(locals, word)) {
@@ -91,16 +119,7 @@ namespace {
 Result<Model> model_at(const std::string& word, const std::string& path, bool is_known) {
   struct stat facts {};
   if (::stat(path.c_str(), &facts) != 0) {
-    const std::string why = std::strerror(errno);
-    std::vector<std::string> names;
-    for (const zoo::ModelDescription& model : zoo::all_models()) names.push_back(model.name);
-    for (const manifest::Found& found : manifest::all_manifests()) {
-      if (found.manifest.ok()) names.push_back(found.manifest->name);
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    return failed(word + ": cannot be opened: " + why + ": " +
-                  did_you_mean(word, names, "name a model's file, or one of 'xsp models --list'"));
+    return unknown_model(word, std::strerror(errno));
   }
   if (S_ISDIR(facts.st_mode)) {  // some frameworks write a model as several files
     const fs::path given(path);

@@ -38,6 +38,10 @@ Result<std::optional<manifest::Manifest>> manifest_of(const std::string& word);
 // names, or that the code uses.
 Result<Model> resolve_model(const std::string& word, const experiment::Installation& installation,
                             const std::string& wanted);
+// Returns the error of a word that is no model; it names the model that may have been meant.
+Error unknown_model(const std::string& word, const std::string& why);
+// Fails, as resolve_model() does, if the word is no model. Fetches, makes and builds nothing.
+Status check_model_word(const std::string& word, const experiment::Installation& installation);
 // Writes a model of the zoo in a format that the framework opens, if it does not open the file that
 // resolve_model found. A format in which the batch is fixed has a file for each batch size, of
 // which that for `batch` is written now.

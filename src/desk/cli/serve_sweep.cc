@@ -1,9 +1,13 @@
 #include "desk/cli/serve_sweep.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 #include "desk/catalogue/engine.h"
+#include "desk/cli/profile_model.h"
 #include "desk/cli/serve_child.h"
+#include "desk/cli/sweep_names.h"
 #include "desk/manifest/shipped.h"
 #include "desk/sweep/child.h"
 #include "desk/sweep/foreign.h"
@@ -23,7 +27,11 @@ Status check_model(const std::string& model) {
   if (zoo::find_model(model) != nullptr) return Ok{};
   const Result<manifest::Manifest> manifest = manifest::find_manifest(model);
   if (manifest.ok()) return check_no_code(*manifest);
-  return usage("'" + model + "': not a model of xsp models --list");
+  // Such a word means code, or a model that is made of the word.
+  if (model.find(':') != std::string::npos) {
+    return usage("'" + model + "': not a model of xsp models --list");
+  }
+  return unknown_model(model, std::strerror(ENOENT));
 }
 
 }  // namespace
@@ -60,7 +68,8 @@ fs::path NetworkSweeps::folder_of(const std::string& name) const {
 Result<serve::SweepState> NetworkSweeps::start(const std::string& text) {
   XSP_CHECK_OK(sweep::check_foreign({kFile, text}, check_model));
   const std::string whole = text + "\n" + options_.settings;
-  XSP_TRY(sweep::Plan plan, sweep::expand({kFile, whole}, executor_));
+  XSP_TRY(const sweep::Names names, sweep_names());
+  XSP_TRY(sweep::Plan plan, sweep::expand({kFile, whole}, executor_, names));
   plan.place = catalogue::lasting_place(options_.place);
   const std::lock_guard<std::mutex> lock(mutex_);
   std::error_code error;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "desk/cli/sweep_names.h"
 #include "desk/cli/sweep_report.h"
 #include "desk/cli/terminal.h"
 #include "desk/cli/verbs.h"
@@ -116,7 +117,8 @@ Status begin(const SweepOptions& options) {
   asked.file = options.file;
   XSP_TRY(asked.text, manifest::read_small_file(options.file));
   XSP_TRY(const executors::Executor executor, executors::find_executor(options.executor));
-  XSP_TRY(Plan plan, sweep::expand(asked, executor));
+  XSP_TRY(const sweep::Names names, sweep_names());
+  XSP_TRY(Plan plan, sweep::expand(asked, executor, names));
   const Folder folder(options.folder.empty() ? fs::path(plan.name) : fs::path(options.folder));
   if (options.is_dry) return print_plan(plan, options.place);
   if (!options.place.empty()) plan.place = catalogue::lasting_place(options.place);

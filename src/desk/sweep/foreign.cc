@@ -70,12 +70,16 @@ Status check_foreign(const Asked& asked, const CheckModel& check_model) {
       XSP_CHECK_OK(check_options(asked, &item, "scenarios"));
     }
   }
-  std::vector<const Node*> models;
-  for (const Node& item : tree.find("models")->items) models.push_back(&item);
-  if (const Node* reference = tree.find("reference")) models.push_back(reference->find("model"));
-  for (const Node* model : models) {
+  std::vector<std::pair<std::string, const Node*>> models;
+  for (const Node& item : tree.find("models")->items) {
+    models.emplace_back("models[" + std::to_string(models.size()) + "]", &item);
+  }
+  if (const Node* reference = tree.find("reference")) {
+    models.emplace_back("reference.model", reference->find("model"));
+  }
+  for (const auto& [field, model] : models) {
     const Status may_run = check_model(model->text);
-    if (!may_run.ok()) return wrong(asked, model->line, "models: " + may_run.error().text);
+    if (!may_run.ok()) return wrong(asked, model->line, field + ": " + may_run.error().text);
   }
   return Ok{};
 }

@@ -67,7 +67,7 @@ struct Model {
   std::string container;             // empty: none
 };
 
-Result<Model> model_of(const std::string& word, const fs::path& folder) {
+Result<Model> model_of(const std::string& word, const fs::path& folder, const Names& names) {
   Model model{word, word, {}, {}};
   std::error_code error;
   const fs::path path = fs::absolute(folder / word, error).lexically_normal();
@@ -77,6 +77,8 @@ Result<Model> model_of(const std::string& word, const fs::path& folder) {
     }
     if (fs::exists(path, error)) model.word = path.string();
     model.name = path.stem().string();
+  } else {
+    XSP_CHECK_OK(names.model(word));
   }
   std::optional<manifest::Manifest> manifest;
   if (manifest::is_manifest(model.word)) {
@@ -263,17 +265,72 @@ std::string new_id() {
   return std::string(text) + random;
 }
 
-Result<std::vector<std::string>> systems_of(const Node& tree, const executors::Executor& executor,
+Error wrong(const Asked& asked, const Node& node, const std::string& field,
+            const std::string& what) {
+  return usage(asked.file + ":" + std::to_string(node.line) + ": " + field + ": " + what);
+}
+
+// Returns the models of the list, and then that of the reference, if there is one.
+Result<std::vector<Model>> models_of(const Asked& asked, const Node& tree, const Names& names) {
+  std::vector<std::pair<std::string, const Node*>> words;
+  const Node& list = *tree.find("models");
+  for (size_t i = 0; i < list.items.size(); ++i) {
+    words.emplace_back("models[" + std::to_string(i) + "]", &list.items[i]);
+  }
+  if (const Node* reference = tree.find("reference")) {
+    words.emplace_back("reference.model", reference->find("model"));
+  }
+  std::vector<Model> models;
+  for (const auto& [field, node] : words) {
+    auto model = model_of(node->text, fs::path(asked.file).parent_path(), names);
+    if (!model.ok()) return wrong(asked, *node, field, model.error().text);
+    models.push_back(std::move(*model));
+  }
+  return models;
+}
+
+// Checks the frameworks and the scenarios.
+Status check_names(const Asked& asked, const Node& tree, const Names& names) {
+  if (const Node* list = tree.find("frameworks")) {
+    for (size_t i = 0; i < list->items.size(); ++i) {
+      const Status known = names.framework(list->items[i].text);
+      const std::string field = "frameworks[" + std::to_string(i) + "]";
+      if (!known.ok()) return wrong(asked, list->items[i], field, known.error().text);
+    }
+  }
+  const Node* reference = tree.find("reference");
+  if (const Node* framework = reference != nullptr ? reference->find("framework") : nullptr) {
+    const Status known = names.framework(framework->text);
+    if (!known.ok()) return wrong(asked, *framework, "reference.framework", known.error().text);
+  }
+  const std::vector<Scenario> scenarios = scenarios_of(tree.find("scenarios"));
+  for (size_t i = 0; i < scenarios.size(); ++i) {
+    if (scenarios[i].name == "profile") continue;
+    const Status known = names.scenario(scenarios[i].name);
+    const std::string field = "scenarios[" + std::to_string(i) + "]";
+    if (known.ok()) continue;
+    return wrong(asked, tree.find("scenarios")->items[i], field, known.error().text);
+  }
+  return Ok{};
+}
+
+Result<std::vector<std::string>> systems_of(const Asked& asked, const Node& tree,
+                                            const executors::Executor& executor,
                                             const executors::Settings& settings) {
-  const std::vector<std::string> given = texts(tree.find("systems"));
+  const Node* list = tree.find("systems");
+  const std::vector<std::string> given = texts(list);
+  if (list != nullptr && given.empty()) {
+    return wrong(asked, *list, "systems", "it names no machine: write some, or any, or all");
+  }
   if (given.empty() || given == std::vector<std::string>{"any"})
     return std::vector<std::string>{""};
   XSP_TRY(const std::vector<std::string> known, executor.systems(settings));
   if (given == std::vector<std::string>{"all"}) return known;
   for (const std::string& name : given) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    return usage("systems: the executor " + executor.name + " has no machine '" + name +
-                 "': write some of " + joined(known) + ", or all");
+    return wrong(asked, *list, "systems",
+                 "the executor " + executor.name + " has no machine '" + name +
+                     "': write some of " + joined(known) + ", or all");
   }
   return given;
 }
@@ -318,7 +375,7 @@ Result<executors::Settings> settings_of(const Asked& asked, const executors::Exe
   return usage(asked.file + ":" + std::to_string(line) + ": " + checked.error().text);
 }
 
-Result<Plan> expand(const Asked& asked, const executors::Executor& executor) {
+Result<Plan> expand(const Asked& asked, const executors::Executor& executor, const Names& names) {
   XSP_TRY(const Node tree, read_sweep(asked));
   Plan plan;
   plan.id = new_id();
@@ -337,27 +394,18 @@ Result<Plan> expand(const Asked& asked, const executors::Executor& executor) {
                    ": budget.cost: it needs the price of an hour: write 'price: 3.5'");
     }
   }
-  std::vector<Model> models;
-  const Node& list = *tree.find("models");
-  for (size_t i = 0; i < list.items.size(); ++i) {
-    auto model = model_of(list.items[i].text, fs::path(asked.file).parent_path());
-    if (!model.ok()) {
-      return usage(asked.file + ":" + std::to_string(list.items[i].line) + ": models[" +
-                   std::to_string(i) + "]: " + model.error().text);
-    }
-    models.push_back(std::move(*model));
+  XSP_TRY(std::vector<Model> models, models_of(asked, tree, names));
+  XSP_CHECK_OK(check_names(asked, tree, names));
+  const Node* reference = tree.find("reference");
+  std::optional<Model> reference_model;
+  if (reference != nullptr) {
+    reference_model = std::move(models.back());
+    models.pop_back();
   }
-  XSP_TRY(const std::vector<std::string> systems, systems_of(tree, executor, plan.settings));
+  XSP_TRY(const std::vector<std::string> systems, systems_of(asked, tree, executor, plan.settings));
   Expansion expansion(tree, std::move(models), systems);
   expansion.fill(&plan);
-  if (const Node* reference = tree.find("reference"); reference != nullptr) {
-    auto model = model_of(reference->text_of("model"), fs::path(asked.file).parent_path());
-    if (!model.ok()) {
-      return usage(asked.file + ":" + std::to_string(reference->line) +
-                   ": reference.model: " + model.error().text);
-    }
-    expansion.add_references(*reference, *model, &plan);
-  }
+  if (reference_model) expansion.add_references(*reference, *reference_model, &plan);
   if (plan.tasks.size() >= kTasksMax) {
     return usage(asked.file + ": it has " + std::to_string(kTasksMax) +
                  " tasks or more: divide it into several sweeps");

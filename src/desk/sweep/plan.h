@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -65,10 +66,18 @@ struct Asked {
   std::string text;
 };
 
-// Expands a sweep's file. Models vary fastest, so that a drift of the machine spreads over all.
-// What a model's manifest excludes is left out, with the reason. Asks the executor for its machines
-// only if the file wants all of them.
-Result<Plan> expand(const Asked& asked, const executors::Executor& executor);
+// Tells which words of a sweep's file name something. Each fails if there is nothing of that name.
+using CheckWord = std::function<Status(const std::string& word)>;
+struct Names {
+  CheckWord model;  // of a word that is no file
+  CheckWord framework;
+  CheckWord scenario;
+};
+
+// Expands a sweep's file, and refuses what could never run. Models vary fastest, so that a drift of
+// the machine spreads over all. What a model's manifest excludes is left out, with the reason. Asks
+// the executor for its machines only if the file wants all of them.
+Result<Plan> expand(const Asked& asked, const executors::Executor& executor, const Names& names);
 
 // Returns the executor's settings in the file.
 Result<executors::Settings> settings_of(const Asked& asked, const executors::Executor& executor);

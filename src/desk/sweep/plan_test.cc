@@ -22,7 +22,14 @@ executors::Executor two_machines() {
 }
 
 Result<Plan> expanded(const std::string& more) {
-  return expand({"s.yaml", "name: s\nexecutors: {two: {hosts: [x, y]}}\n" + more}, two_machines());
+  const auto known_but = [](const std::string& unknown) {
+    return [unknown](const std::string& word) -> Status {
+      return word == unknown ? Status(usage(word + ": unknown")) : Status(Ok{});
+    };
+  };
+  const Names names = {known_but("no_model"), known_but("no_framework"), known_but("no_scenario")};
+  return expand({"s.yaml", "name: s\nexecutors: {two: {hosts: [x, y]}}\n" + more}, two_machines(),
+                names);
 }
 
 TEST(Expand, HasEachCombinationOnceAndModelsFastest) {
@@ -45,6 +52,25 @@ TEST(Expand, AllSystemsMultiplyTheTasksAndAnyDoesNot) {
   EXPECT_EQ(expanded("models: [a]\nsystems: any\n")->tasks.size(), 1u);
   EXPECT_EQ(expanded("models: [a]\nsystems: [y]\n")->tasks[0].system, "y");
   EXPECT_FALSE(expanded("models: [a]\nsystems: [z]\n").ok());
+}
+
+TEST(Expand, WhatHasNoMeaningIsRefusedAtItsLine) {
+  const std::pair<const char*, const char*> faults[] = {
+      {"models: [a, no_model]\n", "s.yaml:3: models[1]: no_model: unknown"},
+      {"models: [a]\nframeworks: [f, no_framework]\n",
+       "s.yaml:4: frameworks[1]: no_framework: unknown"},
+      {"models: [a]\nscenarios: [profile, {name: no_scenario}]\n",
+       "s.yaml:4: scenarios[1]: no_scenario: unknown"},
+      {"models: [a]\nreference: {model: no_model}\n",
+       "s.yaml:4: reference.model: no_model: unknown"},
+      {"models: [a]\nreference: {model: a, framework: no_framework}\n",
+       "s.yaml:4: reference.framework: no_framework: unknown"}};
+  for (const auto& [more, error] : faults) {
+    const auto plan = expanded(more);
+    ASSERT_FALSE(plan.ok()) << more;
+    EXPECT_EQ(plan.error().text, error);
+    EXPECT_EQ(plan.error().code, Code::kUsage);
+  }
 }
 
 TEST(Expand, ALoadFormsItsOwnBatches) {

@@ -140,6 +140,28 @@ TEST_F(ServeRequestsTest, AFailedSweepSaysWhyAndSaysItAgain) {
   EXPECT_EQ(again, ended);
 }
 
+TEST_F(ServeRequestsTest, ASweepThatCanNeverRunIsRefusedAsOnTheCommandLine) {
+  const std::string head = "name: none\n";
+  for (const char* rest :
+       {"models: [nosuch]\n", "models: [first, mobilenet_v22]\n", "models: []\n",
+        "models: [first]\nframeworks: [nosuch]\n", "models: [first]\nframeworks: []\n",
+        "models: [first]\nscenarios: [nosuch]\n", "models: [first]\nlevels: [nosuch]\n",
+        "models: [first]\nreference: {model: nosuch}\n"}) {
+    write_file("sweep.yaml", head + rest);
+    RunOptions options;
+    options.environment["XSP_MANIFESTS"] = (folder / "manifests").string();
+    const Finished dry = run({"sweep", "sweep.yaml", "--dry-run"}, options);
+    EXPECT_EQ(dry.status, 2) << rest << dry.out;
+    std::string answer;
+    serve([&](uint16_t port) {
+      answer = send_request(port, "POST", "/api/v1/sweeps", head + rest, token_);
+    });
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 400")) << rest << answer;
+    EXPECT_EQ("error: " + body_of(answer).value("error", "") + "\n", dry.err);
+  }
+  EXPECT_FALSE(fs::exists(folder / "served" / "sweeps" / "none"));
+}
+
 TEST_F(ServeRequestsTest, ACancelledSweepIsSoEverywhere) {
   json running, never, cancelled, listed, tasks, again;
   serve([&](uint16_t port) {

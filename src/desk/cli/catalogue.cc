@@ -199,7 +199,7 @@ void run_with(CLI::App* verb, const std::shared_ptr<CatalogueOptions>& options, 
               Status (*work)(const CatalogueOptions&)) {
   verb->add_option("--db", options->place,
                    "The catalogue: a file, or postgresql://USER@HOST/NAME; by default "
-                   "catalogue.sqlite beside the results")
+                   "catalogue.sqlite beside the files that are added, else in this folder")
       ->type_name("PLACE");
   verb->callback([options, &exit_status, work] {
     const Status status = work(*options);

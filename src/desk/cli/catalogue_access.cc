@@ -30,8 +30,10 @@ Status make_token(const CatalogueAccessOptions& options) {
   XSP_TRY(const catalogue::Scope scope, catalogue::scope_of(options.scope));
   XSP_TRY(Access access, Access::open(options.place));
   XSP_TRY(const std::string secret, access.make_token(options.name, scope));
-  std::fprintf(stderr, "token '%s' of scope %s; it is shown only now:\n", options.name.c_str(),
-               options.scope.c_str());
+  const bool is_server = catalogue::is_server(options.place);
+  std::fprintf(stderr, "token '%s' of scope %s, for %s; it is shown only now:\n",
+               options.name.c_str(), options.scope.c_str(),
+               is_server ? "the server's catalogue" : options.place.c_str());
   return write_stdout(secret + "\n");
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "desk/cli/messages.h"
 #include "desk/cli/sweep_names.h"
 #include "desk/cli/sweep_report.h"
 #include "desk/cli/terminal.h"
@@ -125,8 +126,9 @@ Status begin(const SweepOptions& options) {
   XSP_CHECK_OK(check_server(options.place));
   XSP_CHECK_OK(folder.create(plan));
   if (!options.is_quiet) {
-    std::fprintf(stderr, "%zu tasks, %zu left out; the results go to %s\n", plan.tasks.size(),
-                 plan.left_out.size(), folder.path().c_str());
+    std::fprintf(stderr, "%s, %zu left out; the results go to %s\n",
+                 counted(plan.tasks.size(), "task").c_str(), plan.left_out.size(),
+                 folder.path().c_str());
   }
   return work(options, folder, plan);
 }

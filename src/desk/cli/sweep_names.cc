@@ -4,6 +4,7 @@
 
 #include "desk/cli/profile_model.h"
 #include "desk/experiment/frameworks.h"
+#include "desk/experiment/plan.h"
 #include "desk/scenario/scenario.h"
 #include "shared/base/nearest.h"
 #include "shared/base/words.h"
@@ -30,6 +31,14 @@ Result<sweep::Names> sweep_names() {
     return experiment::check_framework_name(installation, name);
   };
   names.scenario = check_scenario_name;
+  names.levels = [](const std::string& text) -> Status {
+    const auto levels = experiment::parse_levels(text);
+    return levels.ok() ? Status(Ok{}) : Status(levels.error());
+  };
+  names.counters = [](const std::string& text) -> Status {
+    const auto counters = experiment::parse_counters(text);
+    return counters.ok() ? Status(Ok{}) : Status(counters.error());
+  };
   return names;
 }
 

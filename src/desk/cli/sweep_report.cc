@@ -136,7 +136,7 @@ Status print_plan(const sweep::Plan& plan, const std::string& place) {
   for (const sweep::LeftOut& one : plan.left_out) {
     XSP_CHECK_OK(write_stdout("left out: " + one.what + ": " + one.why + "\n"));
   }
-  std::string text = std::to_string(plan.tasks.size()) + " tasks";
+  std::string text = counted(plan.tasks.size(), "task");
   if (unknown < plan.tasks.size()) text += ", " + clock_text(sum) + " on one machine";
   if (unknown < plan.tasks.size() && plan.price > 0) {
     char cost[64];

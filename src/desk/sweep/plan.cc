@@ -303,6 +303,13 @@ Status check_names(const Asked& asked, const Node& tree, const Names& names) {
     const Status known = names.framework(framework->text);
     if (!known.ok()) return wrong(asked, *framework, "reference.framework", known.error().text);
   }
+  for (const auto& [field, check] :
+       {std::pair("levels", &names.levels), std::pair("counters", &names.counters)}) {
+    const Node* list = tree.find(field);
+    if (list == nullptr) continue;
+    const Status known = (*check)(joined(texts(list), ","));
+    if (!known.ok()) return wrong(asked, *list, field, known.error().text);
+  }
   const std::vector<Scenario> scenarios = scenarios_of(tree.find("scenarios"));
   for (size_t i = 0; i < scenarios.size(); ++i) {
     if (scenarios[i].name == "profile") continue;

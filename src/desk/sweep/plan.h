@@ -72,6 +72,8 @@ struct Names {
   CheckWord model;  // of a word that is no file
   CheckWord framework;
   CheckWord scenario;
+  CheckWord levels;  // of a whole list, with commas; and so the counters
+  CheckWord counters;
 };
 
 // Expands a sweep's file, and refuses what could never run. Models vary fastest, so that a drift of

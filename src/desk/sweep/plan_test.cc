@@ -27,7 +27,8 @@ Result<Plan> expanded(const std::string& more) {
       return word == unknown ? Status(usage(word + ": unknown")) : Status(Ok{});
     };
   };
-  const Names names = {known_but("no_model"), known_but("no_framework"), known_but("no_scenario")};
+  const Names names = {known_but("no_model"), known_but("no_framework"), known_but("no_scenario"),
+                       known_but("no_level"), known_but("no_counter")};
   return expand({"s.yaml", "name: s\nexecutors: {two: {hosts: [x, y]}}\n" + more}, two_machines(),
                 names);
 }
@@ -61,6 +62,8 @@ TEST(Expand, WhatHasNoMeaningIsRefusedAtItsLine) {
        "s.yaml:4: frameworks[1]: no_framework: unknown"},
       {"models: [a]\nscenarios: [profile, {name: no_scenario}]\n",
        "s.yaml:4: scenarios[1]: no_scenario: unknown"},
+      {"models: [a]\nlevels: [no_level]\n", "s.yaml:4: levels: no_level: unknown"},
+      {"models: [a]\ncounters: no_counter\n", "s.yaml:4: counters: no_counter: unknown"},
       {"models: [a]\nreference: {model: no_model}\n",
        "s.yaml:4: reference.model: no_model: unknown"},
       {"models: [a]\nreference: {model: a, framework: no_framework}\n",

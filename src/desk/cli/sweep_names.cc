@@ -1,6 +1,7 @@
 #include "desk/cli/sweep_names.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "desk/cli/profile_model.h"
 #include "desk/experiment/frameworks.h"
@@ -19,6 +20,14 @@ Status check_scenario_name(const std::string& name) {
                did_you_mean(name, names, "write profile, or one of " + joined(names)));
 }
 
+// A sweep's file has fields in place of the command line's options.
+template <typename Parsed>
+Status known_if(const Result<Parsed>& parsed, std::string_view option) {
+  if (parsed.ok()) return Ok{};
+  const std::string& text = parsed.error().text;
+  return usage(text.starts_with(option) ? text.substr(option.size()) : text);
+}
+
 }  // namespace
 
 Result<sweep::Names> sweep_names() {
@@ -31,13 +40,11 @@ Result<sweep::Names> sweep_names() {
     return experiment::check_framework_name(installation, name);
   };
   names.scenario = check_scenario_name;
-  names.levels = [](const std::string& text) -> Status {
-    const auto levels = experiment::parse_levels(text);
-    return levels.ok() ? Status(Ok{}) : Status(levels.error());
+  names.levels = [](const std::string& text) {
+    return known_if(experiment::parse_levels(text), "--levels: ");
   };
-  names.counters = [](const std::string& text) -> Status {
-    const auto counters = experiment::parse_counters(text);
-    return counters.ok() ? Status(Ok{}) : Status(counters.error());
+  names.counters = [](const std::string& text) {
+    return known_if(experiment::parse_counters(text), "--counters: ");
   };
   return names;
 }

@@ -148,6 +148,64 @@ TEST(Compare, TheRatioIsThatOfTheLatenciesShownAndSaysWhatItAllowsFor) {
             std::string::npos);
 }
 
+// Adds a run in which one kernel takes `busy` of each inference on a GPU; empty: nothing recorded
+// kernels there.
+Database on_gpu(double factor, std::optional<double> busy) {
+  Made made;
+  made.factor = factor;
+  Database database = make(made);
+  must(database, "UPDATE run SET device = 'cuda:0'");
+  if (!busy) return database;
+  must(database,
+       "INSERT INTO run BY NAME SELECT * REPLACE (3 AS run_id, 'model,api,kernel' AS levels) "
+       "FROM run WHERE run_id = 1");
+  must(database, "INSERT INTO block BY NAME SELECT * REPLACE (3 AS run_id) FROM block");
+  must(database,
+       "INSERT INTO span BY NAME SELECT * REPLACE (3 AS run_id, span_id AS model_id) FROM span "
+       "WHERE run_id = 1");
+  must(database,
+       "INSERT INTO span BY NAME SELECT * REPLACE (span_id + 1 AS span_id, span_id AS parent_id, "
+       "6 AS level, 'k' AS name, 'kernel' AS type, CAST(duration_ns * " +
+           std::to_string(*busy) +
+           " AS BIGINT) AS duration_ns, 0 AS device, 0 AS stream, 9 AS site_id) FROM span "
+           "WHERE run_id = 3 AND level = 2");
+  return database;
+}
+
+std::string verdict(Database a, Database b) {
+  return text(Compared("model", {&a, &b}).at(0, "verdict_b"));
+}
+
+TEST(Compare, OneProcessEachCannotTellAHostFromAnotherWhileKernelsAreReproducible) {
+  // The kernels fill the time, so a regression of a fifth is one.
+  EXPECT_EQ(verdict(on_gpu(1, 1), on_gpu(1.2, 1)), "slower");
+  EXPECT_EQ(verdict(on_gpu(1.2, 1), on_gpu(1, 1)), "faster");
+  // The GPU waits for the host for half of the time, and hosts differ by more.
+  const std::string waits =
+      ", but one process each cannot show it: the GPU waits for the host, whose speed differs from "
+      "process to process";
+  EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(1.2, 0.5)), "slower" + waits);
+  EXPECT_EQ(verdict(on_gpu(1.2, 0.5), on_gpu(1, 0.5)), "faster" + waits);
+  EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(1.01, 0.5)), "no significant difference");
+  EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(2, 0.5)), "slower");
+  // What one side did not record is what the other did.
+  EXPECT_EQ(verdict(on_gpu(1, {}), on_gpu(1.2, 1)), "slower");
+  EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(1.2, {})), "slower" + waits);
+  EXPECT_EQ(verdict(on_gpu(1, {}), on_gpu(1.2, {})),
+            "slower, but one process each cannot show it: no kernels were recorded, so the GPU may "
+            "have waited for the host");
+  // The interval has the allowance of each side's own share.
+  Database a = on_gpu(1, 0.91), b = on_gpu(1, 0.5);
+  const Compared model("model", {&a, &b});
+  const double of_a = std::hypot(0.02, 0.09 / 2), of_b = std::hypot(0.02, 0.18);
+  const auto ratio = statistics::unpaired_ratio(estimate_of(a, 3), estimate_of(b, 3),
+                                                std::hypot(of_a, of_b) / std::sqrt(2.0));
+  EXPECT_NEAR(model.number(0, "ratio_low_b"), ratio->interval->low, 1e-3);
+  EXPECT_NE(model.all().warnings[0].find("a standard deviation of 4.9 % of A and 18.1 % of B"),
+            std::string::npos)
+      << model.all().warnings[0];
+}
+
 TEST(Compare, TheAllowanceGrowsWithWhatOthersUsed) {
   Database a = make({});
   Database b = make({});

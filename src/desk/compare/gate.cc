@@ -30,7 +30,7 @@ store::Value cell_of(const Comparison& comparison, size_t row, std::string_view 
 std::string percent_over(double ratio) { return number_text("%.2f", 100 * (ratio - 1)) + " %"; }
 
 // Returns why no regression was seen and none can be ruled out. `seeming` are the batch sizes at
-// which B is slower, but was measured under disturbance; `unknown` are those without a ratio.
+// which B is slower, but for a reason that makes it doubtful; `unknown` are those without a ratio.
 Gate unjudged_gate(const std::string& limit, std::vector<std::string> seeming,
                    const std::vector<std::string>& unknown) {
   if (seeming.empty()) {
@@ -68,12 +68,12 @@ Gate judge(const Comparison& model, double limit_pct) {
       continue;
     } else if (!ratio || !low) {
       unknown.push_back(at + verdict);
-    } else if (const bool is_worse = *low > 1 && 100 * (*ratio - 1) > limit_pct;
-               is_worse &&
+    } else if (const bool is_beyond = 100 * (*ratio - 1) > limit_pct;
+               is_beyond &&
                std::holds_alternative<std::monostate>(cell_of(model, row, "significant_b"))) {
       const size_t doubt = std::min(verdict.find(kDoubt), verdict.size());
       seeming.push_back(at + "B seems " + percent_over(*ratio) + " longer" + verdict.substr(doubt));
-    } else if (++judged; is_worse) {
+    } else if (++judged; is_beyond && *low > 1) {
       tripped.push_back(at + "B takes " + percent_over(*ratio) + " longer than A, certainly " +
                         percent_over(*low));
     }

@@ -94,6 +94,19 @@ TEST(Gate, WhatWasDisturbedIsNotJudged) {
   EXPECT_EQ(judge(comparison_of({doubtful}), 6).state, State::kPassed);
 }
 
+TEST(Gate, WhatOneProcessEachCannotShowIsNotJudged) {
+  Row doubtful = kSlow;
+  doubtful.low = 0.8;
+  doubtful.verdict = "slower, but one process each cannot show it";
+  doubtful.is_doubtful = true;
+  const Gate gate = judged({kFine, doubtful});
+  EXPECT_EQ(gate.state, State::kUnjudged);
+  EXPECT_EQ(gate.text,
+            "a regression by more than 5 % cannot be ruled out: batch 2: B seems 5.01 % longer, "
+            "but one process each cannot show it: measure again on an idle machine, or with --run");
+  EXPECT_EQ(judge(comparison_of({doubtful}), 6).state, State::kPassed);
+}
+
 TEST(Gate, OfWhatWasDisturbedAndWhatWasNotTriedTheRemedyIsThatOfTheDisturbed) {
   Row doubtful = kSlow;
   doubtful.verdict = "slower, but A and B were disturbed";

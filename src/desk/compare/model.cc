@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -83,14 +84,55 @@ std::string disturbed_text(const Measured& a, const Measured& b, size_t evaluati
   return is_disturbed(b) ? of_b + " was disturbed" : "";
 }
 
+// The standard deviations between processes, relative to the latency, for which a ratio allows.
+struct Spread {
+  double always = 0;  // of any model
+  double host = 0;    // because the device waits for the host
+  double both() const { return std::hypot(always, host); }
+};
+
+// A share that one side did not measure is taken to be that of the other: it is in general the same
+// model. If neither did, the host may do all.
+Spread spread_of(const Model& model, const Measured& one, const Measured& other) {
+  if (one.blocks_are_processes) return {};
+  if (!one.on_device) return {model.spread, 0};
+  return {model.spread, host_spread(one.host_share.value_or(other.host_share.value_or(1)))};
+}
+
+std::optional<statistics::Ratio> separate_ratio(const Estimate& a, const Estimate& b,
+                                                double spread_a, double spread_b) {
+  return statistics::unpaired_ratio(a, b, std::hypot(spread_a, spread_b) / std::sqrt(2.0));
+}
+
+bool is_certain(const statistics::Ratio& ratio) {
+  return ratio.interval->low > 1 || ratio.interval->high < 1;
+}
+
+// By evaluation: the least and the greatest spread between processes for which a ratio allows.
+using Allowed = std::map<size_t, std::pair<double, double>>;
+
+void allow(size_t evaluation, double spread, Allowed* allowed) {
+  if (spread == 0) return;
+  auto& range = allowed->emplace(evaluation, std::pair(spread, spread)).first->second;
+  range = {std::min(range.first, spread), std::max(range.second, spread)};
+}
+
 bool is_paired(const Model& first, const Model& second) {
   return !first.experiment.empty() && first.experiment == second.experiment;
+}
+
+// Returns why a difference that the blocks alone would make certain is none between processes.
+std::string host_doubt(const Measured& a, const Measured& b) {
+  const bool is_known = a.host_share || b.host_share;
+  return std::string(kDoubt) + "one process each cannot show it: " +
+         (is_known ? "the GPU waits for the host, whose speed differs from process to process"
+                   : "no kernels were recorded, so the GPU may have waited for the host");
 }
 
 // Adds the cells state, ratio, low, high, significant, verdict. Adds to `allowed` the evaluations
 // whose interval allows for the spread between processes.
 void add_verdict(const Model& first, const Model& second, int64_t batch, size_t evaluation,
-                 std::set<size_t>* allowed, std::vector<Value>* cells) {
+                 Allowed* allowed, std::vector<Value>* cells) {
   const Side a = side_of(first, batch);
   const Side b = side_of(second, batch);
   cells->push_back(b.state);
@@ -103,12 +145,11 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
   const Estimate& of_a = a.measured->latency_ns;
   const Estimate& of_b = b.measured->latency_ns;
   const bool of_one_experiment = is_paired(first, second);
-  const double spread_a = a.measured->blocks_are_processes ? 0 : first.spread;
-  const double spread_b = b.measured->blocks_are_processes ? 0 : second.spread;
-  const auto ratio =
-      of_one_experiment
-          ? statistics::paired_ratio(of_a, of_b)
-          : statistics::unpaired_ratio(of_a, of_b, std::hypot(spread_a, spread_b) / std::sqrt(2.0));
+  const Spread spread_a = spread_of(first, *a.measured, *b.measured);
+  const Spread spread_b = spread_of(second, *b.measured, *a.measured);
+  const auto ratio = of_one_experiment
+                         ? statistics::paired_ratio(of_a, of_b)
+                         : separate_ratio(of_a, of_b, spread_a.both(), spread_b.both());
   if (!ratio) return none("no ratio: a latency is zero");
   if (!ratio->interval) {
     cells->push_back(ratio->value);
@@ -116,24 +157,32 @@ void add_verdict(const Model& first, const Model& second, int64_t batch, size_t 
     cells->push_back(too_few_blocks(*a.measured, *b.measured, evaluation));
     return;
   }
-  if (!of_one_experiment && spread_a > 0) allowed->insert(0);
-  if (!of_one_experiment && spread_b > 0) allowed->insert(evaluation);
-  const bool is_significant = ratio->interval->low > 1 || ratio->interval->high < 1;
-  const std::string verdict = !is_significant    ? "no significant difference"
-                              : ratio->value < 1 ? "faster"
-                                                 : "slower";
   cells->insert(cells->end(), {ratio->value, ratio->interval->low, ratio->interval->high});
+  const std::string direction = ratio->value < 1 ? "faster" : "slower";
+  if (!of_one_experiment) {
+    allow(0, spread_a.both(), allowed);
+    allow(evaluation, spread_b.both(), allowed);
+  }
+  if (!is_certain(*ratio)) {
+    const bool is_by_host =
+        !of_one_experiment &&
+        is_certain(*separate_ratio(of_a, of_b, spread_a.always, spread_b.always));
+    cells->push_back(is_by_host ? Value() : Value(false));
+    cells->push_back(is_by_host ? direction + host_doubt(*a.measured, *b.measured)
+                                : std::string("no significant difference"));
+    return;
+  }
   // Another program on the same core takes up to half of it, so it may alone make two recordings
   // differ by a factor of two. It slows both models of a pair alike.
   const bool is_more =
       ratio->interval->low > kDisturbedMost || ratio->interval->high < 1 / kDisturbedMost;
   const std::string disturbed =
       of_one_experiment || is_more ? "" : disturbed_text(*a.measured, *b.measured, evaluation);
-  if (is_significant && !disturbed.empty()) {
-    cells->insert(cells->end(), {std::monostate{}, verdict + kDoubt + disturbed});
+  if (!disturbed.empty()) {
+    cells->insert(cells->end(), {std::monostate{}, direction + kDoubt + disturbed});
     return;
   }
-  cells->insert(cells->end(), {is_significant, verdict});
+  cells->insert(cells->end(), {true, direction});
 }
 
 void add_model_columns(TableBuilder* table, size_t evaluations) {
@@ -230,18 +279,39 @@ void add_doubts(const std::vector<Model>& models, int64_t batch, std::vector<std
   }
 }
 
-std::string allowance_note(const std::vector<Model>& models, const std::set<size_t>& allowed) {
+std::string allowance_note(const Allowed& allowed) {
   std::string who, by;
-  for (const size_t e : allowed) {
-    const char* const comma = who.empty() ? "" : e == *allowed.rbegin() ? " and " : ", ";
+  for (const auto& [e, range] : allowed) {
+    const char* const comma = who.empty() ? "" : e == allowed.rbegin()->first ? " and " : ", ";
+    const std::string least = percent(range.first), most = percent(range.second);
     who += comma + letter_of(e);
-    by += comma + percent(models[e].spread) + " of " + letter_of(e);
+    by += comma + (least == most ? most : least + " to " + most) + " of " + letter_of(e);
   }
   return who + (allowed.size() == 1 ? " was" : " were") +
          " recorded separately, by one process each: how much one process differs from the next "
          "cannot be seen in that, so the interval of the ratio allows for a standard deviation "
          "of " +
          by + ": xsp diff --run measures it instead";
+}
+
+// Reads the host's shares of the batch sizes that the reference and another evaluation have, unless
+// they are of one experiment, whose processes show the spread.
+Status read_host_shares(Databases evaluations, const std::set<int64_t>& batches,
+                        std::vector<Model>* models) {
+  for (const int64_t batch : batches) {
+    bool is_needed = false;
+    for (size_t e = 1; e < models->size(); ++e) {
+      const bool is_separate = side_of((*models)[0], batch).measured != nullptr &&
+                               side_of((*models)[e], batch).measured != nullptr &&
+                               !is_paired((*models)[0], (*models)[e]);
+      is_needed = is_needed || is_separate;
+      if (!is_separate) continue;
+      XSP_CHECK_OK(read_host_share(*evaluations[e], batch, &(*models)[e]));
+    }
+    if (!is_needed) continue;
+    XSP_CHECK_OK(read_host_share(*evaluations[0], batch, &(*models)[0]));
+  }
+  return Ok{};
 }
 
 }  // namespace
@@ -269,6 +339,7 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
     for (const auto& [batch, one] : model.by_batch) is_any = add(batch) || is_any;
     for (const auto& [batch, one] : model.others) add(batch);
   }
+  XSP_CHECK_OK(read_host_shares(evaluations, batches, &models));
   if (!is_any) {
     const std::string batch = options.batch ? std::to_string(*options.batch) : "";
     return not_available("not measured: level model" + (batch.empty() ? "" : " at batch " + batch) +
@@ -277,7 +348,7 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
   }
   TableBuilder table;
   add_model_columns(&table, evaluations.size());
-  std::set<size_t> allowed;
+  Allowed allowed;
   bool has_calls = false;
   for (const int64_t batch : batches) {
     bool is_known = true;
@@ -305,7 +376,7 @@ Result<Comparison> compare_model(Databases evaluations, const CompareOptions& op
     comparison.warnings.push_back("the inputs are not of one size: " + comparison.unknown_batches +
                                   ": the inferences do not do the same work");
   }
-  if (!allowed.empty()) comparison.warnings.push_back(allowance_note(models, allowed));
+  if (!allowed.empty()) comparison.warnings.push_back(allowance_note(allowed));
   return comparison;
 }
 

@@ -62,6 +62,16 @@ const char* const kOthersSql = R"(
   WHERE deepest_level(levels) = 2 AND NOT has_counters(counters)
     AND run_id NOT IN (SELECT run_id FROM model_latency) ORDER BY run_id)";
 
+// Returns whether a device does the work of a batch size, and the part of the latency, or of the
+// step, in which it waits for the host. The analysis bottleneck calls that host and launch.
+const char* const kHostSql = R"(
+  SELECT EXISTS (SELECT 1 FROM model_latency m JOIN run_device r USING (run_id)
+                 WHERE m.batch = $batch AND NOT is_cpu(r.device)),
+    (SELECT CAST(coalesce(sum(duration_ns) FILTER (
+              cause NOT IN ('busy', 'device', 'copy', 'copy preparation')), 0)
+       / sum(duration_ns) AS DOUBLE)
+     FROM device_cause WHERE cause <> 'recording'))";
+
 Measured measured_of(const std::vector<Value>& row) {
   Measured one;
   one.latency_ns.count = static_cast<size_t>(std::get<int64_t>(row[1]));
@@ -155,6 +165,16 @@ Result<Model> read_model(Database& database) {
   model.is_batch_known = std::get<bool>(row[3]);
   model.spread = process_spread(number_of(row[2]).value_or(0) / 100);
   return model;
+}
+
+Status read_host_share(Database& database, int64_t batch, Model* model) {
+  const auto found = model->by_batch.find(batch);
+  if (found == model->by_batch.end()) return Ok{};
+  XSP_CHECK_OK(analyze::ask_for(database, {.batch = batch}));
+  XSP_TRY(const Table table, analyze::query_with_prelude(database, kHostSql, {{"batch", batch}}));
+  found->second.on_device = std::get<bool>(table.rows.at(0)[0]);
+  found->second.host_share = number_of(table.rows.at(0)[1]);
+  return analyze::ask_for(database, {});
 }
 
 void choose_unit(int64_t batch, std::vector<Model>* models, std::vector<std::string>* notes) {

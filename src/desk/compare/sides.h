@@ -33,6 +33,8 @@ struct Measured {
   std::optional<double> median_ns, p99_ns, inputs;
   bool has_blocks = false;  // whether it was measured in blocks
   bool blocks_are_processes = false;
+  bool on_device = false;            // a device does the work, which the host launches
+  std::optional<double> host_share;  // part of the latency in which the device waits for the host
   std::vector<Doubt> doubts;
 };
 struct Unmeasured {
@@ -60,6 +62,9 @@ Result<Model> read_model(store::Database& database);
 // measured there has one. Else the time of the model: that of its calls, or the step of a program
 // whose calls do not show it. Appends to `notes` the differences that a reader must know.
 void choose_unit(int64_t batch, std::vector<Model>* models, std::vector<std::string>* notes);
+
+// Reads on_device and host_share at one batch size. A share that was not measured stays empty.
+Status read_host_share(store::Database& database, int64_t batch, Model* model);
 
 }  // namespace xsp::compare
 

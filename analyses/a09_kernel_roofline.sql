@@ -12,7 +12,7 @@
 -- @view roofline title=kernels x=intensity_flops_per_byte y=arithmetic_flops_per_s label=label size=latency_ns
 -- @view roofline colour=bound,pipe peak=peak_flops_per_s
 -- @view table caption=batch,peak_bytes_per_s columns=index,layer,label,latency_ns,intensity_flops_per_byte
--- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=latency_ns top=20 bar=roof_pct
+-- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct,allowed_pct by=latency_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position in the order of execution, from 0.
 -- @column layer text The innermost layer that launched the kernel.
@@ -26,6 +26,7 @@
 -- @column arithmetic_flops_per_s flops_per_s Flops / duration.
 -- @column roof_flops_per_s flops_per_s The rate that the ceilings allow at this intensity.
 -- @column roof_pct pct Share of the roof that the kernel attains.
+-- @column allowed_pct pct Least time that all ceilings allow, that of the L2 cache as well, / duration.
 -- @column bound text The limit: memory or compute.
 -- @column pipe text The pipe that does most of the kernel's flops.
 -- @column peak_flops_per_s flops_per_s Ceiling of the kernel's pipe.
@@ -36,6 +37,7 @@ SELECT batch, ordinal AS index, layer, name, kernel_label(name) AS label, latenc
   1e9 * flops / latency_ns AS arithmetic_flops_per_s,
   roof(flops, dram_bytes, peak_flops, peak_bytes) AS roof_flops_per_s,
   pct(least_ns(flops, dram_bytes, peak_flops, peak_bytes), latency_ns) AS roof_pct,
+  pct(allowed_ns(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes), latency_ns) AS allowed_pct,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
   peak_bytes AS peak_bytes_per_s,
   concat(peak_source, CASE WHEN peak_name <> peak_name_of(pipe) THEN concat(', of ', peak_name) END) AS peak_source

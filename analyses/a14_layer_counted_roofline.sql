@@ -13,7 +13,7 @@
 -- @view roofline title=layers x=intensity_flops_per_byte y=arithmetic_flops_per_s label=layer
 -- @view roofline size=counted_gpu_ns colour=bound,type,pipe peak=peak_flops_per_s
 -- @view table caption=batch,peak_bytes_per_s columns=index,layer,type,counted_gpu_ns,intensity_flops_per_byte
--- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct by=counted_gpu_ns top=20 bar=roof_pct
+-- @view table columns=arithmetic_flops_per_s,pipe,bound,roof_pct,allowed_pct by=counted_gpu_ns top=20 bar=roof_pct
 -- @column batch count Inputs per inference.
 -- @column index count Position of the layer in the order of execution, from 0.
 -- @column layer text The framework's name of the layer.
@@ -25,7 +25,8 @@
 -- @column ideal_flops_per_byte flops_per_byte The intensity at which the two ceilings meet.
 -- @column arithmetic_flops_per_s flops_per_s Flops / counted_gpu_ns.
 -- @column roof_flops_per_s flops_per_s The rate that the ceilings allow at this intensity.
--- @column roof_pct pct Least time that the ceilings allow / counted_gpu_ns.
+-- @column roof_pct pct Least time that the ceilings of arithmetic and memory allow / counted_gpu_ns.
+-- @column allowed_pct pct Least time that all ceilings allow, that of the L2 cache as well, / counted_gpu_ns.
 -- @column bound text The limit: memory or compute.
 -- @column pipe text The pipe that does most of the layer's flops.
 -- @column peak_flops_per_s flops_per_s Ceiling of the arithmetic on the pipes that the kernels use.
@@ -38,6 +39,7 @@ SELECT batch, ordinal AS index, name AS layer, type, counted_gpu_ns, flops, dram
   intensity(peak_flops, peak_bytes) AS ideal_flops_per_byte, 1e9 * flops / counted_gpu_ns AS arithmetic_flops_per_s,
   roof(flops, dram_bytes, peak_flops, peak_bytes) AS roof_flops_per_s,
   pct(least_ns(flops, dram_bytes, peak_flops, peak_bytes), counted_gpu_ns) AS roof_pct,
+  pct(allowed_ns(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes), counted_gpu_ns) AS allowed_pct,
   bound_by(flops, dram_bytes, peak_flops, peak_bytes) AS bound, pipe, peak_flops AS peak_flops_per_s,
   peak_bytes AS peak_bytes_per_s
 FROM layer

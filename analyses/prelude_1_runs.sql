@@ -176,7 +176,12 @@ CREATE OR REPLACE TEMP MACRO why_no_whole() AS
   CASE WHEN EXISTS (FROM audit_fact WHERE name = 'condensed_spans') THEN concat('all inferences and the warm-up: xsp ',
       'condense left out what is below their level model: ask the evaluation from which this copy was made') END;
 CREATE OR REPLACE TEMP MACRO why_no_peak() AS
-  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN 'ceilings of the device: none here: profile without --no-peaks' END;
+  CASE WHEN NOT EXISTS (SELECT 1 FROM peak) THEN concat('ceilings of the device: ', CASE
+    WHEN fact_of('recorded_by') = 'xsp run' THEN
+      'xsp run measures none, and no GPU told its own: profile the model with xsp profile'
+    WHEN fact_of('recorded_by') IS NOT NULL THEN 'what was imported has none: profile the model with xsp profile'
+    WHEN fact_of('experiment.id') IS NOT NULL THEN 'xsp diff --run measures none: profile the model with xsp profile'
+    ELSE 'none here: profile without --no-peaks' END) END;
 
 -- ---- Statistics --------------------------------------------------------------------------------------
 

@@ -120,6 +120,11 @@ CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
 CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN bytes IS NOT NULL AND (flops = 0 OR flops / peak_flops IS NOT NULL)
        THEN 1e9 * greatest(flops / peak_flops, bytes / peak_bytes) END;
+-- Returns the least time that all ceilings of a device allow, that of the L2 cache as well, if its counter and ceiling
+-- are known. This is the only definition of what the ceilings allow: a roof knows arithmetic and memory alone.
+CREATE OR REPLACE TEMP MACRO allowed_ns(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes) AS
+  CASE WHEN least_ns(flops, dram_bytes, peak_flops, peak_bytes) IS NOT NULL THEN
+    greatest(least_ns(flops, dram_bytes, peak_flops, peak_bytes), 1e9 * l2_bytes / peak_l2_bytes) END;
 -- Returns the ceiling of several kernels: their flops over the least time in which they can be done, if each runs at
 -- its own ceiling. It is unknown if that of any kernel with flops is unknown.
 CREATE OR REPLACE TEMP MACRO mixed_peak(flops, peak_flops) AS
@@ -326,9 +331,10 @@ CREATE OR REPLACE TEMP TABLE layer_kernel AS
   WITH own AS (
     SELECT layer AS name, min(ordinal) AS first, sum(per_inference) AS kernels, sum(latency_ns) AS kernel_ns,
       sum(flops) AS flops, sum(dram_read_bytes) AS dram_read_bytes, sum(dram_write_bytes) AS dram_write_bytes,
-      sum(dram_bytes) AS dram_bytes, weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct,
+      sum(dram_bytes) AS dram_bytes, sum(l2_bytes) AS l2_bytes,
+      weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct,
       first(pipe ORDER BY flops DESC, pipe DESC) FILTER (flops IS NOT NULL) AS pipe,
-      mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes,
+      mixed_peak(flops, peak_flops) AS peak_flops, max(peak_bytes) AS peak_bytes, max(peak_l2_bytes) AS peak_l2_bytes,
       sum(latency_ns) FILTER (counted IS NOT NULL) AS uncounted_ns, min(counted) AS uncounted_why
     FROM kernel_facts([chosen_batch(6, asked_batch())], (SELECT peaks FROM asked_for), most := 200) GROUP BY layer),
   seen AS (SELECT DISTINCT name FROM site_names([chosen_run(6, asked_batch())], 3)),

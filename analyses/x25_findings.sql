@@ -80,10 +80,10 @@ unasked AS (
 -- cause already covers the same work.
 told AS (
   SELECT f.* REPLACE (CASE WHEN rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy',
-      'idle_tensor_cores', 'unaligned_sizes', 'double_precision', 'memory_chains')
+      'l2_bound', 'idle_tensor_cores', 'unaligned_sizes', 'double_precision', 'memory_chains')
     THEN concat(advice, while_host_text()) ELSE advice END AS advice)
   FROM found f
-  WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy')
+  WHERE NOT (is_watched() AND rule IN ('type_below_roof', 'layer_below_roof', 'wide_data', 'low_occupancy', 'l2_bound')
     AND EXISTS (
       FROM found o
       WHERE o.gain_ns >= 0.25 * f.gain_ns

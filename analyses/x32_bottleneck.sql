@@ -70,8 +70,9 @@ kernel AS (
       WHEN counted IS NULL THEN
         kernel_limit(f.flops, l2_bytes, dram_bytes, f.peak_flops, peak_l2_bytes, f.peak_bytes, f.latency_ns)
       ELSE c.bound END AS bound,
-    CASE WHEN counted IS NULL THEN pct(greatest(least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes),
-      1e9 * l2_bytes / peak_l2_bytes), f.latency_ns) END AS ceiling_pct
+    CASE WHEN counted IS NULL THEN
+      pct(allowed_ns(f.flops, l2_bytes, dram_bytes, f.peak_flops, peak_l2_bytes, f.peak_bytes), f.latency_ns) END
+      AS ceiling_pct
   FROM kernel_fact f
     LEFT JOIN overlapped_part o ON o.layer = coalesce(f.layer, 'no layer') AND o.kernel = kernel_label(f.name)
     LEFT JOIN (SELECT DISTINCT ON (name) name, cost_layer FROM layer) own ON own.name = f.layer

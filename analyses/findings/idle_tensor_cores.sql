@@ -8,9 +8,11 @@ WITH missed AS (
     -- Most of their time is in layers that may use TF32 as they are set.
     coalesce(2 * sum(ns) FILTER (precision = 'fp32' AND tf32) > sum(ns), false) AS is_allowed,
     -- No more than the time of the arithmetic itself: what waits for memory does so on tensor cores as well.
-    sum(least(1e9 * CASE WHEN is_counted THEN counted_flops ELSE flops END / l.peak_flops,
-      ns - least(ns, CASE WHEN is_counted THEN least_ns(counted_flops, counted_bytes, t.value, peak_bytes)
-                          ELSE least_ns(flops, bytes, t.value, peak_high_bytes) END))) AS gain_ns
+    -- Layers that overlap share their time, and what the ceilings allow in the same proportion.
+    sum(ns / ran_ns * least(1e9 * CASE WHEN is_counted THEN counted_flops ELSE flops END / l.peak_flops,
+      ran_ns - least(ran_ns, CASE WHEN is_counted
+        THEN allowed_ns(counted_flops, counted_l2_bytes, counted_bytes, t.value, peak_l2_bytes, peak_bytes)
+        ELSE least_ns(flops, bytes, t.value, peak_high_bytes) END))) AS gain_ns
   FROM finding_layer l
     JOIN finding_ceiling t ON t.pipe = CASE precision WHEN 'fp32' THEN 'tf32_tensor' ELSE precision || '_tensor' END
   WHERE is_gpu AND ns > 0 AND l.pipe NOT LIKE '%tensor' AND precision <> 'fp64' AND is_matrix

@@ -14,9 +14,10 @@ empty_kernel AS (
     max_by(limiter, latency_ns) AS limiter, weighted_mean(waves, latency_ns) AS waves,
     weighted_mean(most_pct, latency_ns) AS most_pct,
     range_text(min(waves), max(waves)) AS all_waves,
-    -- With all warps, the kernel is faster by their number at most. No ceiling lets it be faster, nor the L2 cache's.
-    sum(greatest(0, latency_ns - greatest(latency_ns * occupancy_pct / 100,
-      least_ns(flops, dram_bytes, peak_flops, peak_bytes), 1e9 * l2_bytes / peak_l2_bytes))) AS gain_ns
+    -- With all warps, the kernel is faster by their number at most. No ceiling lets it be faster. A kernel that shares
+    -- its time with others has the share of its ceilings that its own duration tells.
+    sum(latency_ns * greatest(0, 1 - greatest(occupancy_pct / 100,
+      allowed_ns(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes) / own_ns))) AS gain_ns
   FROM finding_kernel LEFT JOIN geometry USING (site_id) LEFT JOIN grid USING (site_id)
   WHERE counted IS NULL GROUP BY kernel_label(name) HAVING weighted_mean(occupancy_pct, latency_ns) < 30
   ORDER BY gain_ns DESC, name LIMIT 1)

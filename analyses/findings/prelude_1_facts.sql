@@ -61,9 +61,10 @@ CREATE OR REPLACE TEMP TABLE finding_layer AS
       GROUP BY 1) f ON f.name = c.name)
   SELECT l.*, CASE WHEN l.flops_in = 'outer' THEN NULL WHEN is_gpu THEN kernel_ns ELSE cost_ns END AS ns,
     CASE WHEN is_gpu THEN gpu_ns ELSE cost_ns END AS ran_ns,
-    counted_flops, counted_bytes, is_counted
+    counted_flops, counted_bytes, counted_l2_bytes, peak_l2_bytes, is_counted
   FROM layer l LEFT JOIN (
     SELECT coalesce(cost_layer, layer) AS name, sum(k.flops) AS counted_flops, sum(dram_bytes) AS counted_bytes,
+      sum(l2_bytes) AS counted_l2_bytes, max(peak_l2_bytes) AS peak_l2_bytes,
       bool_and(counted IS NULL) AS is_counted
     FROM finding_kernel k LEFT JOIN layer outer_layer ON outer_layer.name = k.layer
     WHERE layer IS NOT NULL GROUP BY 1) USING (name);
@@ -77,7 +78,7 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
   WITH part AS (
     SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
       CASE WHEN work = 0 AND max(work) OVER (PARTITION BY f.layer) = 2 THEN 0
-           ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)
+           ELSE allowed_ns(f.flops, l2_bytes, dram_bytes, f.peak_flops, f.peak_l2_bytes, f.peak_bytes)
              * (sum(f.latency_ns) OVER (PARTITION BY f.layer) / sum(f.gpu_ns) OVER (PARTITION BY f.layer)) END
         AS least_ns, least_ns AS high_least_ns,
       coalesce(max_by(kernel_bound, CASE WHEN work = 2 THEN f.latency_ns END) OVER (PARTITION BY f.layer),
@@ -86,7 +87,8 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
     FROM (
       SELECT *, kernel_work(name, pipe) AS work,
         CASE kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, own_ns)
-          WHEN 'latency' THEN 'latency' ELSE bound_by(flops, dram_bytes, peak_flops, peak_bytes) END AS kernel_bound
+          WHEN 'latency' THEN 'latency' WHEN 'l2' THEN 'l2'
+          ELSE bound_by(flops, dram_bytes, peak_flops, peak_bytes) END AS kernel_bound
       FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer
     WHERE is_counted
     UNION ALL

@@ -6,7 +6,9 @@ WITH product AS (
   SELECT name, ns, list_filter(
       CASE WHEN is_of_cudnn THEN inputs[2][1:2] ELSE list_concat(inputs[2], [inputs[1][-1]]) END,
       lambda n: n % 8 <> 0 AND n > 8) AS odd,
-    greatest(0, ns - coalesce(CASE WHEN is_counted THEN least_ns(counted_flops, counted_bytes, peak_flops, peak_bytes)
+    -- Layers that overlap share their time, and what the ceilings allow in the same proportion.
+    ns / ran_ns * greatest(0, ran_ns - coalesce(CASE WHEN is_counted
+      THEN allowed_ns(counted_flops, counted_l2_bytes, counted_bytes, peak_flops, peak_l2_bytes, peak_bytes)
       ELSE least_ns(flops, bytes, peak_flops, peak_high_bytes) END, 0)) AS gain_ns
   FROM finding_layer
   WHERE is_gpu AND is_matrix AND precision IN ('fp16', 'bf16') AND ns > 0 AND len(inputs) >= 2),

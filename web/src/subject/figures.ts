@@ -121,7 +121,8 @@ export function layerFigures(known: readonly Known[], batch: number): KeyFigure[
   );
   const from = device ? 'layer_counted_roofline' : 'layer_roofline';
   // Computed from shapes, the share of the roof may be a range between two values.
-  const roofs = ['roof_pct', 'roof_high_pct'].flatMap((name) => number(at(from)?.[name]) ?? []);
+  const shares = device ? ['allowed_pct'] : ['roof_pct', 'roof_high_pct'];
+  const roofs = shares.flatMap((name) => number(at(from)?.[name]) ?? []);
   figures.push(...boundOf(from, at(from), roofs));
   return figures;
 }
@@ -176,7 +177,7 @@ export function kernelFigures(known: readonly Known[], batch: number): KeyFigure
   const bytes = sumOf(own, 'dram_read_bytes', 'dram_write_bytes');
   figures.push(...workOf('kernels_by_name', number(own['flops']), bytes, 'counted'));
   const roofs = recordsAt(known, 'kernel_roofline', batch);
-  const reached = roofs.flatMap((row) => number(row['roof_pct']) ?? []);
+  const reached = roofs.flatMap((row) => number(row['allowed_pct']) ?? []);
   figures.push(...boundOf('kernel_roofline', own, reached));
   return figures;
 }

@@ -23,7 +23,7 @@
 -- @doubts kernel
 -- @param batch integer - The batch size; by default the smallest that was measured.
 -- @view causes
--- @view table columns=cause,culprit,place,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20
+-- @view table columns=cause,culprit,place,layer,layers,time_ns,share_pct,hidden_ns bar=share_pct top=20 largest=time_ns
 -- @column cause text The cause; step: all causes together.
 -- @column culprit text The kernel, call, operator, module or phase; empty: the time is in no span.
 -- @column place text The line of the program's own code where its thread spent most of that time; empty: no samples.

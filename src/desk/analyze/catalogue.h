@@ -27,7 +27,8 @@
 // result. A view tells a program how to draw the result: `table` is for the terminal. The page
 // draws the views of web/src/views/kinds, where each file lists its options. The values of options
 // are columns, except `top` (a number) and `title` (a word). A view may take several lines; if an
-// option with a list is given again, its values are appended.
+// option with a list is given again, its values are appended. Of a table's rows, `top` are shown:
+// the largest by `by`, or in their own order the largest by `largest`.
 //
 // The columns' names tell which layer or kernel a row is about: a text column `layer` names the
 // layer, `kernel` names the kernel, and `name` names the object of the deepest level in @needs.

@@ -51,6 +51,22 @@ TEST(Output, TableShowsTheLargestAndSaysWhatIsLeftOut) {
             "not measured: memory\n");
 }
 
+// Rows that belong together stay together, and no large one is left out for a small one before it.
+TEST(Output, TableShowsTheLargestInItsOwnOrder) {
+  Sheet sheet = layers();
+  sheet.view.options = {{"caption", "batch"}, {"top", "2"}, {"largest", "latency_ns"}};
+  std::swap(sheet.table.rows[1], sheet.table.rows[3]);
+  EXPECT_EQ(render(sheet, {}, plain()),
+            "Layers, batch 1\n"
+            "\n"
+            "name    latency\n"
+            "             ms\n"
+            "fourth     6.00\n"
+            "second    12.00\n"
+            "… and 2 more: --all shows them\n"
+            "not measured: memory\n");
+}
+
 TEST(Output, AColumnWithoutANumberHasNoUnit) {
   Sheet sheet = layers();
   sheet.title.clear();

@@ -130,11 +130,11 @@ void fill(const Sheet& sheet, const Page& page, size_t index, const Beside& besi
   column->numbers = std::move(numbers);
 }
 
-// Returns the rows' indices in the order of a table: the largest by the view's column first.
-std::vector<size_t> ordered_rows(const Sheet& sheet) {
+// Returns the rows' indices, the largest by a column first; in the table's order without a column.
+std::vector<size_t> largest_first(const Sheet& sheet, const std::string& column) {
   std::vector<size_t> rows(sheet.table.rows.size());
   std::iota(rows.begin(), rows.end(), size_t{0});
-  if (const auto by = column_index(sheet, option(sheet, "by"))) {
+  if (const auto by = column_index(sheet, column)) {
     const auto key = [&](size_t row) {
       const double number = number_at(sheet, row, *by);
       return std::isnan(number) ? -HUGE_VAL : number;
@@ -144,10 +144,10 @@ std::vector<size_t> ordered_rows(const Sheet& sheet) {
   return rows;
 }
 
-// Chooses the rows to show: the largest by the view's column, or the first.
+// Chooses the rows: the largest by `by`, or by `largest` in the table's order, or the first.
 void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
   const size_t count = sheet.table.rows.size();
-  page->rows = ordered_rows(sheet);
+  page->rows = largest_first(sheet, option(sheet, "by"));
   const auto by = column_index(sheet, option(sheet, "by"));
   size_t top = kTopDefault;
   if (const std::string given = option(sheet, "top"); !given.empty()) {
@@ -157,6 +157,7 @@ void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
   // The footer takes a line, too, so leaving out a single row saves nothing.
   if (options.all || count <= top + (options.top ? 0 : 1)) return;
   page->footer = std::to_string(count - top) + " more";
+  if (!by) page->rows = largest_first(sheet, option(sheet, "largest"));
   if (by) {
     double all = 0, hidden = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -172,6 +173,7 @@ void choose_rows(const Sheet& sheet, const OutputOptions& options, Page* page) {
     }
   }
   page->rows.resize(top);
+  if (!by) std::sort(page->rows.begin(), page->rows.end());
 }
 
 // Keeps only the first of equal neighbours.
@@ -460,7 +462,7 @@ std::string render_table(const Sheet& sheet, const OutputOptions& options,
 Sheet top_rows(const Sheet& sheet, size_t count) {
   Sheet top = sheet;
   top.table.rows.clear();
-  for (const size_t row : ordered_rows(sheet)) {
+  for (const size_t row : largest_first(sheet, option(sheet, "by"))) {
     if (top.table.rows.size() == count) break;
     top.table.rows.push_back(sheet.table.rows[row]);
   }

@@ -161,5 +161,34 @@ print(module.describe("fusion.77"))
       << finished.err;
 }
 
+TEST_F(RunHloTest, AProductThatXlaDividedHasTheSourceOfWhatAddsItsParts) {
+  std::ofstream(folder / "program.py") << R"(
+from xsp.watch.jax import hlo
+module = hlo.Module("""HloModule jit_f
+
+%sum_of_parts (p.1: f32[2,4,3]) -> f32[2,3] {
+  %p.1 = f32[2,4,3]{2,1,0} parameter(0)
+  ROOT %reduce.1 = f32[2,3]{1,0} reduce(%p.1), metadata={op_name="jit(f)/fc/dot_general"}
+}
+
+ENTRY %main (x: f32[2,3], w: f32[3,3]) -> f32[2,3] {
+  %x = f32[2,3]{1,0} parameter(0)
+  %w = f32[3,3]{1,0} parameter(1)
+  %gemm.1 = (f32[2,4,3]{2,1,0}, s8[64]{0}) custom-call(%x, %w), custom_call_target="__cublas$gemm"
+  %part = f32[2,4,3]{2,1,0} get-tuple-element(%gemm.1), index=0
+  %fusion.1 = f32[2,3]{1,0} fusion(%part), kind=kLoop, calls=%sum_of_parts
+  %dot.2 = f32[2,3]{1,0} dot(%x, %w)
+  %a = f32[2,3]{1,0} add(%dot.2, %fusion.1), metadata={op_name="jit(f)/a"}
+  ROOT %b = f32[2,3]{1,0} add(%dot.2, %a), metadata={op_name="jit(f)/b"}
+}
+""")
+for name in ("gemm.1", "dot.2", "a"):
+    print(module.describe(name)[1].get("source_layers"))
+)";
+  const Finished finished = run({"run", "-o", "t.xsp", "--", kPython, "program.py"});
+  EXPECT_EQ(finished.out, "[\"jit(f)/fc/dot_general\"]\nNone\n[\"jit(f)/a\"]\n")
+      << finished.err << "a product that two instructions read has the source of neither";
+}
+
 }  // namespace
 }  // namespace xsp::integration

@@ -28,6 +28,9 @@ _DTYPES = {
 }  # fmt: skip
 # These run other instructions inside themselves, which are layers of their own.
 _CONTROL = ("while", "call", "conditional", "async-start")
+_PRODUCTS = ("dot", "convolution")
+_LIBRARY = ("__cudnn$", "__cublas$")
+_VIEWS = ("bitcast", "get-tuple-element")
 _NO_WORK = ("parameter", "constant", "get-tuple-element", "tuple", "bitcast")
 
 
@@ -123,7 +126,7 @@ class _Parsed:
     def _remove_workspace(self):
         """Keeps the results of a call of cuDNN or cuBLAS only: last comes the memory in which it worked."""
         dtype, sizes = self.outputs[-1] if self.outputs else ("", [])
-        is_library = self.opcode.startswith(("__cudnn$", "__cublas$"))
+        is_library = self.opcode.startswith(_LIBRARY)
         if is_library and len(self.outputs) > 1 and dtype in ("s8", "u8") and len(sizes) == 1:
             self.outputs.pop()
 
@@ -135,6 +138,10 @@ class _Parsed:
         return re.sub(r"\\(.)", r"\1", match.group(1)) if match else ""
 
 
+def _is_unnamed_product(one):
+    return (one.opcode in _PRODUCTS or one.opcode.startswith(_LIBRARY)) and not one.op_name()
+
+
 class Module:
     """A compiled program and its instructions. Lines are parsed on demand."""
 
@@ -143,6 +150,7 @@ class Module:
         self._place = {}  # instruction: its line, and the end of its name there
         self._tables = {"FileNames": {}, "FileLocations": {}, "StackFrames": {}, "FunctionNames": {}}
         self._parsed = {}
+        self._read_by = None  # instruction: those that read it
         table = computation = None
         for line in text.splitlines():
             if computation is None:
@@ -176,6 +184,33 @@ class Module:
                     yield part
                     yield from self._inside(part, depth + 1)
 
+    def _sources(self, one, inside):
+        """Returns the op_names of an instruction, or of those inside it, each once."""
+        names = (part.op_name() for part in (inside if inside else [one]))
+        return list(dict.fromkeys(name for name in names if name))
+
+    def _readers(self, name):
+        """Returns the names of the instructions that read this one's result."""
+        if self._read_by is None:
+            self._read_by = {}
+            for reader in self._place:
+                for operand in dict.fromkeys(_OPERAND.findall(self._parse(reader).operands)):
+                    self._read_by.setdefault(operand, []).append(reader)
+        return self._read_by.get(name, [])
+
+    def _source_of_reader(self, name, depth=0):
+        """Returns the first source of the only instruction that reads this one's result, or "". A reader
+        without a source that hands the result on has that of its own reader.
+        """
+        readers = self._readers(name)
+        if len(readers) != 1 or depth > 8:
+            return ""
+        one = self._parse(readers[0])
+        sources = self._sources(one, [] if one.opcode in _CONTROL else list(self._inside(one)))
+        if sources:
+            return sources[0]
+        return self._source_of_reader(readers[0], depth + 1) if one.opcode in _VIEWS else ""
+
     def _source(self, attributes):
         """Returns the instruction's place in the program's source: "file.py:12"."""
         match = _FILE.search(attributes)
@@ -207,8 +242,12 @@ class Module:
             return None
         is_control = one.opcode in _CONTROL
         inside = [] if is_control else list(self._inside(one))
-        sources = [part.op_name() for part in (inside if inside else [one])]
-        sources = list(dict.fromkeys(source for source in sources if source))
+        sources = self._sources(one, inside)
+        # Where XLA divides a product into several, whose results it adds afterwards, it forgets the source of
+        # the product. Then the product has the first source of what reads its result, if that is one.
+        if any(_is_unnamed_product(part) for part in (one, *inside)):
+            source = self._source_of_reader(name)
+            sources = list(dict.fromkeys([source, *sources])) if source else sources
         inputs = []
         for operand in _OPERAND.findall(one.operands):
             given = self._parse(operand)

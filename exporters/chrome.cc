@@ -4,7 +4,7 @@
 // times they would need more digits than a JavaScript number has. A thread has its own id; further
 // tracks and those of streams have ids that no thread has. The members of `args` are the columns of
 // the table span, so that xsp import finds them again. An arrow (a flow) leads from a launch to its
-// kernels.
+// kernels. A metadata event "xsp_run" describes each run, so that xsp import keeps them apart.
 #include <algorithm>
 #include <set>
 
@@ -22,8 +22,9 @@ constexpr int64_t kFirstMadeThread = 1 << 30;  // above every thread's id
 
 class ChromeWriter {
  public:
-  ChromeWriter(Output output, std::vector<std::pair<std::string, std::string>> facts)
-      : output_(std::move(output)), facts_(std::move(facts)) {}
+  ChromeWriter(Output output, std::vector<std::pair<std::string, std::string>> facts,
+               store::Table runs)
+      : output_(std::move(output)), facts_(std::move(facts)), runs_(std::move(runs)) {}
 
   Status add(const Span& span) {
     if (is_first_) begin(span.start_ns);
@@ -49,6 +50,23 @@ class ChromeWriter {
     JsonList list(out);
     for (const auto& [key, value] : facts_) put_text(list.member(key), value);
     out->append("},\n\"traceEvents\":[");
+    for (const auto& row : runs_.rows) put_run(row);
+  }
+
+  // The members of `args` are the columns of the query in write().
+  void put_run(const std::vector<store::Value>& row) {
+    JsonList list = event("M", "xsp_run", 0, 0);
+    list.member("args")->push_back('{');
+    JsonList arguments(&output_.text());
+    for (size_t i = 0; i < row.size(); ++i) {
+      const char* name = runs_.columns[i].name.c_str();
+      if (const auto* number = std::get_if<int64_t>(&row[i])) {
+        put_number(arguments.member(name), *number);
+      } else if (const auto* text = std::get_if<std::string>(&row[i])) {
+        put_text(arguments.member(name), *text);
+      }
+    }
+    output_.text().append("}}");
   }
 
   // Begins an event; more members follow.
@@ -133,6 +151,7 @@ class ChromeWriter {
 
   Output output_;
   std::vector<std::pair<std::string, std::string>> facts_;
+  store::Table runs_;
   Tracks tracks_;
   std::vector<int64_t> threads_;  // the id of each track's thread
   std::set<int64_t> processes_;
@@ -144,7 +163,14 @@ Result<Written> write(const Request& request) {
   XSP_TRY(store::Database database, open_for_export(request));
   XSP_TRY(auto facts, facts_of_evaluation(database));
   XSP_TRY(Output output, Output::create(request.output));
-  ChromeWriter writer(std::move(output), std::move(facts));
+  XSP_TRY(store::Table runs,
+          database.query("SELECT run_id::BIGINT AS run, levels, batch::BIGINT AS batch, "
+                         "counters AS counters_of_run, framework, framework_version, "
+                         "device AS run_device FROM run "
+                         "WHERE $run IS NULL OR run_id = $run ORDER BY run_id",
+                         {{"run", request.run ? store::Value(*request.run)
+                                              : store::Value(std::monostate())}}));
+  ChromeWriter writer(std::move(output), std::move(facts), std::move(runs));
   XSP_TRY(const uint64_t spans,
           each_span(database, request, [&](const Span& span) { return writer.add(span); }));
   XSP_CHECK_OK(writer.close());

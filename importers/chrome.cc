@@ -50,6 +50,25 @@ struct Event {
   std::string category;
   std::optional<int64_t> start_ns;
   ForeignSpan span;
+
+  ForeignRun described() const {
+    ForeignRun run;
+    run.id = span.run;
+    for (const auto& [key, value] : span.attributes) {
+      if (key == "levels") run.levels = value;
+      if (key == "counters_of_run") run.counters = value;
+      if (key == "framework") run.framework = value;
+      if (key == "framework_version") run.framework_version = value;
+      if (key == "run_device") run.device = value;
+      int batch = 0;
+      const char* end = value.data() + value.size();
+      if (key == "batch" && std::from_chars(value.data(), end, batch).ec == std::errc() &&
+          batch > 0) {
+        run.batch = batch;
+      }
+    }
+    return run;
+  }
 };
 
 template <typename T>
@@ -57,6 +76,10 @@ T value_or(simdjson::simdjson_result<T> result, T otherwise) {
   T value = otherwise;
   return std::move(result).get(value) == simdjson::SUCCESS ? value : otherwise;
 }
+
+// The event that describes a run, as exporters/chrome.cc writes it. Other tools write none, so that
+// their spans are of one run, whatever they call `run`.
+constexpr std::string_view kRunEvent = "xsp_run";
 
 // Reads microseconds as nanoseconds, exactly: a double has too few digits for UNIX time.
 std::optional<int64_t> nanoseconds_of(std::string_view text) {
@@ -125,11 +148,13 @@ bool take_known(std::string_view key, json::value value, Event* event) {
     return !span.type.empty();
   }
   // These are found anew.
-  if (key == "run" || key == "span" || key == "parent" || key == "iteration") return true;
-  if (key != "thread" && key != "device" && key != "stream" && key != "correlation") return false;
+  if (key == "span" || key == "parent" || key == "iteration") return true;
+  if (key != "run" && key != "thread" && key != "device" && key != "stream" && key != "correlation")
+    return false;
   const std::optional<int64_t> number = integer_of(value);
   if (!number || *number < 0) return true;
   const auto small = static_cast<uint32_t>(*number);
+  if (key == "run") span.run = small;
   if (key == "thread") span.thread = small;
   if (key == "device") span.device = small;
   if (key == "stream") span.stream = small;
@@ -256,6 +281,10 @@ class ChromeReader {
   Status take(Event& event) {
     // Names of threads and arrows are facts that the spans have themselves.
     constexpr std::string_view kSilent = "Mstf";
+    if (event.phase == 'M' && event.span.name == kRunEvent && event.span.run > 0) {
+      runs_.insert(event.span.run);
+      sink_.add_run(event.described());
+    }
     if (!is_span(event)) {
       if (kSilent.find(event.phase) == std::string_view::npos) ++left_out_;
       return Ok{};
@@ -264,6 +293,7 @@ class ChromeReader {
       ++left_out_;
       return Ok{};
     }
+    if (runs_.count(event.span.run) == 0) event.span.run = 0;
     event.span.start_ns = base_ns_ + *event.start_ns;
     // Some profilers give each device a process of its own. A launch and its kernels are found in
     // one.
@@ -305,6 +335,7 @@ class ChromeReader {
   SpanSink& sink_;
   EventParser parser_;
   std::set<uint32_t> hosts_;  // processes with spans that are no kernels
+  std::set<uint32_t> runs_;   // those that are described
   int64_t base_ns_ = 0;
   uint64_t left_out_ = 0;
   size_t open_count_ = 0;

@@ -19,7 +19,9 @@ class Collected final : public SpanSink {
     spans.push_back(span);
     return Ok{};
   }
+  void add_run(const ForeignRun& run) override { runs.push_back(run); }
   std::vector<ForeignSpan> spans;
+  std::vector<ForeignRun> runs;
 };
 
 class ChromeImporter : public testing::Test {
@@ -147,7 +149,8 @@ TEST_F(ChromeImporter, TheTraceHasWhatTheFileSays) {
   const auto traces = convert(*importer, file, folder);
   ASSERT_TRUE(traces.ok()) << traces.error().text;
   ASSERT_EQ(traces->size(), 1u);
-  const auto reader = trace::Reader::open(traces->front());
+  ASSERT_EQ(traces->front().traces.size(), 1u);
+  const auto reader = trace::Reader::open(traces->front().traces[0]);
   ASSERT_TRUE(reader.ok()) << reader.error().text;
   EXPECT_TRUE(reader->is_complete());
   EXPECT_EQ(reader->process_id(), 3u);
@@ -178,11 +181,32 @@ TEST_F(ChromeImporter, ManySpansTakeSeveralChunks) {
   const auto file = file_of(text + "]");
   const auto traces = convert(chrome_importers()[0], file, folder);
   ASSERT_TRUE(traces.ok()) << traces.error().text;
-  const auto reader = trace::Reader::open(traces->front());
+  const auto reader = trace::Reader::open(traces->front().traces[0]);
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ(reader->sites().size(), 100u);
   EXPECT_EQ(reader->streams()[0].span_count, uint64_t{kSpans});
   EXPECT_TRUE(reader->losses().empty());
+}
+
+TEST_F(ChromeImporter, RunsThatXspDescribesStayApart) {
+  const std::string spans =
+      R"({"ph":"X","name":"m","ts":1,"dur":1,"pid":3,"tid":1,"args":{"run":1}},
+      {"ph":"X","name":"m","ts":5,"dur":2,"pid":3,"tid":1,"args":{"run":2}}])";
+  const auto foreign = convert(chrome_importers()[0], file_of("[" + spans), folder);
+  ASSERT_TRUE(foreign.ok()) << foreign.error().text;
+  EXPECT_EQ(foreign->size(), 1u) << "another tool may call anything a run";
+  EXPECT_EQ(foreign->front().run.id, 0u);
+  const std::string described = R"([
+      {"ph":"M","name":"xsp_run","pid":0,"tid":0,"args":{"run":1,"levels":"model","batch":8}},
+      {"ph":"M","name":"xsp_run","pid":0,"tid":0,"args":{"run":2,"levels":"model,layer"}},)";
+  const auto own = convert(chrome_importers()[0], file_of(described + spans), folder);
+  ASSERT_TRUE(own.ok()) << own.error().text;
+  ASSERT_EQ(own->size(), 2u);
+  EXPECT_EQ(own->at(0).run.levels, "model");
+  EXPECT_EQ(own->at(0).run.batch, 8);
+  EXPECT_EQ(own->at(0).traces.size(), 1u);
+  EXPECT_EQ(own->at(1).run.levels, "model,layer");
+  EXPECT_EQ(own->at(1).run.batch, std::nullopt);
 }
 
 TEST_F(ChromeImporter, FilesWithoutSpansAreRefused) {

@@ -19,16 +19,16 @@ Result<Importer> importer_of(const std::filesystem::path& file) {
                "): see xsp import --help");
 }
 
-Result<std::vector<std::filesystem::path>> convert(const Importer& importer,
-                                                   const std::filesystem::path& file,
-                                                   const std::filesystem::path& folder) {
+Result<std::vector<ConvertedRun>> convert(const Importer& importer,
+                                          const std::filesystem::path& file,
+                                          const std::filesystem::path& folder) {
   TraceFiles files(folder);
   XSP_TRY(const uint64_t left_out, importer.read(file, files));
-  XSP_TRY(auto traces, files.close(left_out));
-  if (traces.empty()) {
+  XSP_TRY(auto runs, files.close(left_out));
+  if (runs.empty()) {
     return corrupt(file.string() + ": no spans: is it a trace of another kind?");
   }
-  return traces;
+  return runs;
 }
 
 }  // namespace xsp::importers

@@ -15,8 +15,20 @@
 
 namespace xsp::importers {
 
+// A run of an evaluation that xsp exported: a row of the table `run`.
+struct ForeignRun {
+  uint32_t id = 0;  // from 1; 0: that of the spans of no known run, which are all of other tools
+  std::string levels;
+  std::optional<int> batch;
+  std::string counters;
+  std::string framework;
+  std::string framework_version;
+  std::string device;
+};
+
 // A span of a foreign trace. Its parent is found as that of any other span: by its thread and time.
 struct ForeignSpan {
+  uint32_t run = 0;    // see ForeignRun
   uint32_t level = 0;  // XSP_LEVEL_*
   std::string name;
   std::string type;  // empty: none
@@ -36,6 +48,8 @@ class SpanSink {
  public:
   virtual ~SpanSink() = default;
   virtual Status add(const ForeignSpan& span) = 0;
+  // Describes a run, before its spans.
+  virtual void add_run(const ForeignRun& run) = 0;
 };
 
 inline constexpr size_t kHeadBytes = 4096;  // bytes, unpacked, by which a format is recognised
@@ -56,11 +70,16 @@ std::vector<Importer> all_importers();
 // Returns the importer that recognises the file, or an error that names the formats there are.
 Result<Importer> importer_of(const std::filesystem::path& file);
 
-// Writes the spans of a foreign trace as .xtrace files into the folder, and returns their paths:
-// one for each process. The events that are left out are counted as losses of the first one.
-Result<std::vector<std::filesystem::path>> convert(const Importer& importer,
-                                                   const std::filesystem::path& file,
-                                                   const std::filesystem::path& folder);
+struct ConvertedRun {
+  ForeignRun run;
+  std::vector<std::filesystem::path> traces;  // one for each process
+};
+
+// Writes the spans of a foreign trace as .xtrace files into the folder, and returns them by run.
+// The events that are left out are counted as losses of the first file.
+Result<std::vector<ConvertedRun>> convert(const Importer& importer,
+                                          const std::filesystem::path& file,
+                                          const std::filesystem::path& folder);
 
 }  // namespace xsp::importers
 

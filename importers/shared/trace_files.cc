@@ -40,14 +40,16 @@ void put_text(std::vector<uint8_t>* out, std::string_view text) {
 
 class TraceFiles::File {
  public:
-  File(fs::path path, uint32_t process)
+  File(fs::path path, uint32_t run, uint32_t process)
       : path_(std::move(path)),
+        run_(run),
         process_(process),
         memory_(trace::SpanEncoder::kMemoryBytes),
         encoder_(memory_.data()),
         slots_(kSlots) {}
   ~File() { writer_.close(); }
   const fs::path& path() const { return path_; }
+  uint32_t run() const { return run_; }
 
   // `first_ns` is the start of the first span: the trace's own clock begins there.
   Status open(int64_t first_ns) {
@@ -211,6 +213,7 @@ class TraceFiles::File {
   }
 
   fs::path path_;
+  uint32_t run_;
   uint32_t process_;
   trace::Writer writer_;
   std::vector<uint8_t> memory_;
@@ -229,28 +232,33 @@ TraceFiles::TraceFiles(fs::path folder) : folder_(std::move(folder)) {}
 TraceFiles::~TraceFiles() = default;
 
 Status TraceFiles::add(const ForeignSpan& span) {
-  File*& file = of_process_[span.process];
+  File*& file = of_process_[{span.run, span.process}];
   if (file == nullptr) {
     if (files_.size() == kProcessesMax) {
       return failed("more than " + std::to_string(kProcessesMax) +
                     " processes: import a trace of fewer");
     }
     const fs::path path = folder_ / (std::to_string(files_.size()) + ".xtrace");
-    files_.push_back(std::make_unique<File>(path, span.process));
+    files_.push_back(std::make_unique<File>(path, span.run, span.process));
     file = files_.back().get();
     XSP_CHECK_OK(file->open(span.start_ns));
   }
   return file->add(span);
 }
 
-Result<std::vector<fs::path>> TraceFiles::close(uint64_t left_out) {
-  std::vector<fs::path> paths;
+Result<std::vector<ConvertedRun>> TraceFiles::close(uint64_t left_out) {
+  std::map<uint32_t, ConvertedRun> runs;
   if (left_out > 0 && !files_.empty()) XSP_CHECK_OK(files_[0]->put_loss(left_out));
   for (const auto& file : files_) {
     XSP_CHECK_OK(file->close());
-    paths.push_back(file->path());
+    runs[file->run()].traces.push_back(file->path());
   }
-  return paths;
+  std::vector<ConvertedRun> all;
+  for (auto& [id, one] : runs) {
+    one.run = described_[id];
+    all.push_back(std::move(one));
+  }
+  return all;
 }
 
 }  // namespace xsp::importers

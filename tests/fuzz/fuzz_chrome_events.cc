@@ -22,6 +22,7 @@ class Checked : public xsp::importers::SpanSink {
     ++spans_;
     return xsp::Ok{};
   }
+  void add_run(const xsp::importers::ForeignRun& run) override { require(run.id > 0); }
   uint64_t spans_ = 0;
 };
 

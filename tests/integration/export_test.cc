@@ -73,6 +73,11 @@ TEST_F(ExportTest, TheChromeTraceComesBackWhole) {
   const Finished imported = run({"import", "trace.json", "-o", "again.xsp"});
   ASSERT_EQ(imported.status, 0) << imported.err;
   EXPECT_EQ(query("again.xsp", kTotals), query("a.xsp", kTotals));
+  const std::string by_run =
+      "SELECT levels, batch, counters, device, name, sum(duration_ns) AS ns "
+      "FROM span JOIN run USING (run_id) WHERE level = 6 GROUP BY ALL ORDER BY ALL";
+  EXPECT_EQ(query("again.xsp", by_run), query("a.xsp", by_run));
+  EXPECT_GT(scalar("again.xsp", "SELECT count(*) FROM run"), 1);
   EXPECT_GT(scalar("again.xsp", "SELECT count(*) FROM span WHERE level = 6"), 1000);
   const std::string launched =
       "SELECT count(*) FROM span k JOIN span l USING (run_id, correlation_id) "

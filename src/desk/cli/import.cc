@@ -35,8 +35,24 @@ Status choose_importer(watch::ImportRequest* request) {
                  ": several files: only .xtrace files can be imported together: name one file");
   }
   XSP_TRY(const importers::Importer importer, importers::importer_of(traces[0]));
-  request->convert = [importer, file = traces[0]](const fs::path& folder) {
-    return importers::convert(importer, file, folder);
+  request->convert = [importer, file = traces[0]](
+                         const fs::path& folder) -> Result<std::vector<watch::TracesOfRun>> {
+    XSP_TRY(const auto converted, importers::convert(importer, file, folder));
+    std::vector<watch::TracesOfRun> runs;
+    for (const auto& [run, files] : converted) {
+      watch::TracesOfRun& one = runs.emplace_back();
+      // A level that xsp does not have is none that it wrote.
+      if (const auto levels = experiment::parse_levels(run.levels); levels.ok()) {
+        one.info.levels = levels_text(*levels);
+      }
+      one.info.batch = run.batch;
+      one.info.counters = run.counters;
+      one.info.framework = run.framework;
+      one.info.framework_version = run.framework_version;
+      one.info.device = run.device;
+      one.traces = files;
+    }
+    return runs;
   };
   return Ok{};
 }

@@ -28,6 +28,27 @@ Result<uint32_t> levels_found(store::Database& database) {
   return levels;
 }
 
+// Numbers the runs from 1.
+Result<std::vector<RecordedRun>> runs_of(const std::vector<TracesOfRun>& given, uint32_t levels) {
+  std::vector<RecordedRun> all;
+  for (const TracesOfRun& one : given) {
+    XSP_TRY(std::vector<RecordedRun> runs,
+            runs_of_traces(one.traces, levels, static_cast<int>(all.size()) + 1));
+    for (RecordedRun& run : runs) {
+      if (!one.info.levels.empty()) {
+        run.info.levels = one.info.levels;
+        run.info.batch = one.info.batch;
+        run.info.counters = one.info.counters;
+        run.info.framework = one.info.framework;
+        run.info.framework_version = one.info.framework_version;
+        run.info.device = one.info.device;
+      }
+      all.push_back(std::move(run));
+    }
+  }
+  return all;
+}
+
 // `facts` are those of this machine. The caller collects them, because the sandbox does not allow
 // their files to be read here.
 Result<ImportOutcome> read_traces(const ImportRequest& request,
@@ -35,11 +56,11 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
   XSP_TRY(store::Database database, store::Database::create(request.output));
   ImportOutcome outcome;
   XSP_TRY(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::create());
-  std::vector<fs::path> traces = request.traces;
+  std::vector<TracesOfRun> given = {{{}, request.traces}};
   if (request.convert) {
-    XSP_TRY(traces, request.convert(scratch->path()));
+    XSP_TRY(given, request.convert(scratch->path()));
   }
-  XSP_TRY(const std::vector<RecordedRun> runs, runs_of_traces(traces, request.levels, 1));
+  XSP_TRY(const std::vector<RecordedRun> runs, runs_of(given, request.levels));
   for (const RecordedRun& run : runs) {
     XSP_TRY(const store::IngestReport report, store::ingest(database, run.info, run.traces));
     outcome.spans += report.spans;
@@ -49,8 +70,8 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
   XSP_TRY(const uint32_t found, levels_found(database));
   const uint32_t recorded = request.levels & found;
   // If the program switched levels itself, there are several runs, and each has its own levels
-  // already.
-  if (runs.size() == 1) {
+  // already. So has a run that the file describes.
+  if (runs.size() == 1 && given[0].info.levels.empty()) {
     XSP_CHECK_OK(
         database.query("UPDATE run SET levels = $levels", {{"levels", levels_text(recorded)}}));
   }

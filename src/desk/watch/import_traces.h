@@ -10,16 +10,22 @@
 #include <string>
 #include <vector>
 
+#include "desk/store/ingest.h"
 #include "shared/base/result.h"
 
 namespace xsp::watch {
 
+struct TracesOfRun {
+  store::RunInfo info;  // empty levels: those that were recorded
+  std::vector<std::filesystem::path> traces;
+};
+
 struct ImportRequest {
   std::vector<std::filesystem::path> traces;  // files of one run
-  // Makes .xtrace files of `traces` in the folder, which is removed afterwards, and returns them.
+  // Makes .xtrace files of `traces` in the folder, which is removed afterwards, and returns them by
+  // run. A run that the file describes has those levels, and those of another tool have none.
   // It is called in a process that is confined to these files. Nothing: `traces` are .xtrace files.
-  std::function<Result<std::vector<std::filesystem::path>>(const std::filesystem::path& folder)>
-      convert;
+  std::function<Result<std::vector<TracesOfRun>>(const std::filesystem::path& folder)> convert;
   uint32_t levels = 0;  // bits of the levels that may have been recorded
   std::filesystem::path output;
   std::map<std::string, std::string> facts;  // rows of `evaluation` that the caller knows

@@ -21,7 +21,7 @@ struct ModelsOptions {
   OutputOptions output;
   std::string name;
   std::string path;
-  std::string format = zoo::model_formats().front().name;
+  std::string format;  // empty: by the ending of `path`
   uint64_t seed = zoo::kDefaultSeed;
   int64_t batch = 1;
   bool replace = false;
@@ -138,15 +138,22 @@ std::string mebibytes(uint64_t bytes) {
   return text;
 }
 
-const zoo::ModelFormat& format_of(const ModelsOptions& options) {
+// Returns the format that is named, or else that of the file's ending.
+Result<zoo::ModelFormat> format_of(const ModelsOptions& options) {
+  std::string endings;
   for (const zoo::ModelFormat& format : zoo::model_formats()) {
-    if (options.format == format.name) return format;
+    const bool is_meant = options.format.empty() ? options.path.ends_with(format.ending)
+                                                 : options.format == format.name;
+    if (is_meant) return format;
+    endings += (endings.empty() ? "" : ", ") + std::string(format.ending);
   }
-  return zoo::model_formats().front();
+  if (options.path.empty()) return zoo::model_formats().front();
+  return usage(options.path + ": no ending of a format that xsp writes (" + endings +
+               "): end the name in one of these, or give --format");
 }
 
 Status build(const ModelsOptions& options) {
-  const zoo::ModelFormat& format = format_of(options);
+  XSP_TRY(const zoo::ModelFormat format, format_of(options));
   const std::string path = options.path.empty() ? options.name + format.ending : options.path;
   const bool shows_progress = terminal_of(2).is_terminal;
   uint64_t shown_percent = UINT64_MAX;
@@ -205,9 +212,10 @@ void add_models(CLI::App& app, int& exit_status) {
       ->type_name("FILE");
   std::vector<std::string> formats;
   for (const zoo::ModelFormat& format : zoo::model_formats()) formats.push_back(format.name);
-  build_verb->add_option("--format", options->format, "What to write; caffe, mxnet: two files")
-      ->check(CLI::IsMember(formats))
-      ->capture_default_str();
+  build_verb
+      ->add_option("--format", options->format,
+                   "What to write, by the file's ending by default; caffe, mxnet: two files")
+      ->check(CLI::IsMember(formats));
   build_verb->add_option("--seed", options->seed, "Of the weights: the same seed, the same bytes")
       ->type_name("N")
       ->capture_default_str();

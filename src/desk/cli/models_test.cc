@@ -213,6 +213,19 @@ TEST_F(ModelsVerb, UsageErrorsExitWithTwo) {
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
+TEST_F(ModelsVerb, TheEndingOfTheFileNamesTheFormat) {
+  const Outcome wrong = run("build mobilenet_v2 -o net.tflite");
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_EQ(wrong.err,
+            "error: net.tflite: no ending of a format that xsp writes (.onnx, .caffemodel, "
+            "-symbol.json, .pb, .mlir): end the name in one of these, or give --format\n");
+  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_EQ(run("build mobilenet_v2 -o net.caffemodel").status, 0);
+  EXPECT_TRUE(fs::exists(folder_ / "net.prototxt")) << "Caffe's other file";
+  EXPECT_EQ(run("build mobilenet_v2 -o net.tflite --format onnx").status, 0);
+  EXPECT_EQ(fs::file_size(folder_ / "net.tflite"), zoo::find_model("mobilenet_v2")->file_bytes);
+}
+
 TEST_F(ModelsVerb, HelpShowsExamples) {
   const Outcome help = run("--help");
   EXPECT_EQ(help.status, 0);

@@ -189,6 +189,10 @@ xsp_status open(const xsp_host* host, const xsp_open_options* given, xsp_model**
     }
     if (options.model_site != 0) {
       xsp_site_attribute(options.model_site, "provider", model->session.provider.c_str());
+      if (!model->session.tf32.empty()) {
+        xsp_site_attribute(options.model_site, "setting.cudnn_tf32", model->session.tf32.c_str());
+        xsp_site_attribute(options.model_site, "setting.matmul_tf32", model->session.tf32.c_str());
+      }
       if (model->session.records) xsp_site_counter(options.model_site, "layer_resolution_ns", 1000);
     }
     *result = model.release();

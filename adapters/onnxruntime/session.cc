@@ -148,6 +148,24 @@ class Calls {
   Problem first_;
 };
 
+// Returns the options of CUDA's provider that a session has unless it is told otherwise; empty if
+// the library does not tell them.
+std::string cuda_options() {
+  const OrtApi* api = library().api;
+  OrtCUDAProviderOptionsV2* cuda = nullptr;
+  if (take(api->CreateCUDAProviderOptions(&cuda)) || cuda == nullptr) return "";
+  OrtAllocator* allocator = nullptr;
+  char* text = nullptr;
+  std::string options;
+  if (!take(api->GetAllocatorWithDefaultOptions(&allocator)) &&
+      !take(api->GetCUDAProviderOptionsAsString(cuda, allocator, &text)) && text != nullptr) {
+    options = text;
+    (void)take(api->AllocatorFree(allocator, text));
+  }
+  api->ReleaseCUDAProviderOptions(cuda);
+  return options;
+}
+
 void add_cuda(const OrtApi* api, OrtSessionOptions* options, int device, Calls* calls) {
   OrtCUDAProviderOptionsV2* cuda = nullptr;
   (*calls)(api->CreateCUDAProviderOptions(&cuda));
@@ -252,6 +270,14 @@ xsp_status bad_model(const xsp_host* host, const std::string& path, const Proble
 
 }  // namespace
 
+std::string tf32_of_cuda(const std::string& provider_options) {
+  constexpr std::string_view kKey = ";use_tf32=";
+  const std::string text = ";" + provider_options;
+  const size_t at = text.find(kKey);
+  if (at == std::string::npos) return "";
+  return text.compare(at + kKey.size(), 1, "0") == 0 ? "false" : "true";
+}
+
 xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
                         const std::string& prefix, Session* session) {
   const OrtApi* api = library().api;
@@ -265,6 +291,7 @@ xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
   session->provider = choices.provider;
   const bool is_on_gpu = choices.provider == kCuda || choices.provider == kTensorRt;
   if (is_on_gpu && choices.io_binding) session->device = choices.cuda_device;
+  if (choices.provider == kCuda) session->tf32 = tf32_of_cuda(cuda_options());
   session->records = (options.levels & XSP_LEVEL_BIT(XSP_LEVEL_LAYER)) != 0;
   // Providers that compile parts of the graph make one that cannot be written.
   const bool can_write = choices.provider == kCpu || choices.provider == kCuda;

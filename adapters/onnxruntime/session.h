@@ -19,6 +19,7 @@ using Handle = std::unique_ptr<T, void (*)(T*)>;
 struct Session {
   Handle<OrtSession> session{nullptr, nullptr};
   std::string provider;          // the requested one, "CPUExecutionProvider"
+  std::string tf32;              // see tf32_of_cuda; empty: not known
   int device = -1;               // the GPU that holds inputs and outputs; -1: the host does
   bool records = false;          // its profiler is on, from the session's creation
   int64_t profile_start_ns = 0;  // UNIX time of the profile's begin
@@ -29,6 +30,10 @@ struct Session {
 // `prefix`.
 xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
                         const std::string& prefix, Session* session);
+
+// Returns whether CUDA's provider may compute 32-bit products in TF32, "true" or "false", from its
+// options as the library writes them, "device_id=0;use_tf32=1"; empty if they do not tell.
+std::string tf32_of_cuda(const std::string& provider_options);
 
 // Describes an input or output of a session.
 struct Signature {

@@ -38,6 +38,7 @@ struct Raw {
   int64_t id = 0;
   int64_t parameter = -1;
   std::vector<int64_t> called;  // ids of computations
+  bool asks_for_precision = false;
 };
 
 // Returns the source from a location "jit(f)/layer1/conv", as JAX writes it, or "layer1/conv".
@@ -47,6 +48,16 @@ std::string source_of(Bytes metadata) {
     if (message.is(2)) name = valid_utf8(message.text());
   }
   return name;
+}
+
+// Returns whether a PrecisionConfig has another precision of an operand than the default, 0.
+bool has_precision(Bytes config) {
+  bool found = false;
+  for (Message message(config); message.next();) {
+    if (message.is(1))
+      message.integers([&](int64_t precision) { found = found || precision != 0; });
+  }
+  return found;
 }
 
 bool is_library_call(const Instruction& one) {
@@ -96,6 +107,12 @@ Raw read_instruction(Bytes proto) {
         break;
       case 38:
         message.integers([&](int64_t id) { raw.called.push_back(id); });
+        break;
+      case 43:  // of a call of cuBLAS, in JSON: "operand_precision":["HIGHEST","HIGHEST"]
+        raw.asks_for_precision |= message.text().find("\"HIGH") != std::string::npos;
+        break;
+      case 51:
+        raw.asks_for_precision |= has_precision(message.body());
         break;
       default:
         break;
@@ -245,6 +262,7 @@ Program read_program(Bytes hlo_module) {
   for (const Computation& one : computations) by_id.emplace(one.id, &one);
   for (const Computation& one : computations) {
     for (const Raw& raw : one.raw) {
+      program.asks_for_precision |= raw.asks_for_precision;
       Instruction instruction = raw.instruction;
       const auto parameter = static_cast<size_t>(raw.parameter);
       if (instruction.opcode == "parameter" && one.id == entry &&

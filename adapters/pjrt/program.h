@@ -41,6 +41,8 @@ struct Program {
   std::vector<std::string> parameter_names;  // by their locations in the text; or "argN"
   std::unordered_map<int64_t, Instruction> instructions;  // by id
   std::unordered_map<std::string, int64_t> by_name;
+  // A product or convolution is to be more precise than XLA makes it by default.
+  bool asks_for_precision = false;
 };
 Program read_program(Bytes hlo_module);
 

@@ -70,6 +70,21 @@ TEST(PjrtProgram, FusionsNameAllThatTheyAreMadeOf) {
   }
 }
 
+TEST(PjrtProgram, APrecisionAboveTheDefaultIsSeen) {
+  const auto asks = [](uint32_t field, const std::string& body) {
+    std::string product = instruction("dot.1", "dot", 10, "fc");
+    put_bytes(&product, field, body);
+    std::string module = message({{1, "tiny"}});
+    put_bytes(&module, 3, computation(1, {product}));
+    put_integer(&module, 6, 1);
+    return read_program(bytes_of(module)).asks_for_precision;
+  };
+  EXPECT_FALSE(asks(51, message({{1, std::string("\0\0", 2)}})));
+  EXPECT_TRUE(asks(51, message({{1, std::string("\0\2", 2)}})));
+  EXPECT_FALSE(asks(43, R"({"operand_precision":["DEFAULT","DEFAULT"]})"));
+  EXPECT_TRUE(asks(43, R"({"operand_precision":["HIGHEST","HIGHEST"]})"));
+}
+
 TEST(PjrtProgram, AViewOfWeightsIsConstantToo) {
   std::string module = message({{1, "tiny"}});
   put_bytes(

@@ -25,6 +25,7 @@ class Session {
   const Plugin* plugin() const { return plugin_; }
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
+  bool asks_for_precision() const { return program_.asks_for_precision; }
   Program take_program() { return std::move(program_); }
 
   // Copies an input, which matches the model, to the device.

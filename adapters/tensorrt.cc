@@ -278,8 +278,7 @@ xsp_status capture_graph(xsp_model* model) {
   std::string why = model->device.wait();
   if (why.empty()) why = model->device.capture([model] { return enqueue(model); });
   if (why.empty()) return XSP_OK;
-  return fail(model->host, XSP_FAILED,
-              "option 'cuda_graph': " + why + ": this model runs without it");
+  return fail(model->host, XSP_FAILED, "--cuda-graph: " + why + ": this model runs without it");
 }
 
 xsp_status run(xsp_model* model) {

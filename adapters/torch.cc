@@ -122,13 +122,11 @@ xsp_status take_options(const xsp_host* host, const xsp_open_options& given, xsp
   model->device = *device;
   if (!model->options.cuda_graph) return XSP_OK;
   if (!model->device.is_cuda()) {
-    return fail(host, XSP_NOT_AVAILABLE,
-                "option 'cuda_graph': a GPU replays it: use --device cuda");
+    return fail(host, XSP_NOT_AVAILABLE, "--cuda-graph: a GPU replays it: use --device cuda");
   }
   if (!adapter::has_device_graphs()) {
-    return fail(
-        host, XSP_NOT_AVAILABLE,
-        "option 'cuda_graph': the adapter was built without CUDA's headers: build it with them");
+    return fail(host, XSP_NOT_AVAILABLE,
+                "--cuda-graph: the adapter was built without CUDA's headers: build it with them");
   }
   // The same kernels, launched one by one, can be counted.
   if (given.counts_spans != 0) model->options.cuda_graph = false;

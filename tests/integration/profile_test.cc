@@ -35,6 +35,15 @@ TEST_F(ProfileTest, InferencesCanBeLimited) {
   EXPECT_EQ(scalar("out.xsp", "SELECT count(*) FROM block WHERE run_id = 1"), 6);
 }
 
+TEST_F(ProfileTest, AFrameworkWithoutCudaGraphsIsNamedWithTheOptionThatWasTyped) {
+  const Finished finished = run(profile("fake:layers=1", {"--cuda-graph"}));
+  EXPECT_EQ(finished.status, 4);
+  EXPECT_EQ(
+      finished.err.substr(finished.err.find("error: ")),
+      "error: --cuda-graph (--option cuda_graph=1): fake has no such option: leave it out, or "
+      "choose a --framework that has it, as torch\n");
+}
+
 TEST_F(ProfileTest, EachLevelHasItsOwnRunAndLayersLastAsLongAsTheySleep) {
   const Finished finished = run(profile("fake:layers=3,us=2000,wait=sleep"));
   ASSERT_EQ(finished.status, 0) << finished.err;

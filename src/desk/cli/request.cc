@@ -109,7 +109,7 @@ Result<experiment::Request> make_request(const RequestOptions& options,
   // Errors that need no work to find are reported first.
   XSP_TRY(const experiment::Wanted wanted, parse_wanted(options));
   XSP_TRY(request.worker.options, parse_framework_options(options.framework_options));
-  if (options.cuda_graph) request.worker.options.emplace_back("cuda_graph", "1");
+  if (options.cuda_graph) request.worker.options.emplace_back(experiment::kCudaGraph, "1");
   if (!options.device.empty()) {
     XSP_TRY(request.worker.device, experiment::parse_device(options.device));
   }

@@ -57,6 +57,21 @@ Error not_understood(const std::string& line) {
                 "': rebuild, so that xsp and xsp-worker are of one version");
 }
 
+// A framework that has no CUDA graphs refuses their option by its name, which a user of
+// --cuda-graph did not type. Returns an error that speaks of both.
+Error named_as_typed(const Error& error, const WorkerOptions& options) {
+  const std::pair<std::string, std::string> typed(kCudaGraph, "1");
+  const auto& given = options.options;
+  if (std::find(given.begin(), given.end(), typed) == given.end()) return error;
+  if (!error.text.starts_with("option ") || error.text.find(kCudaGraph) == std::string::npos) {
+    return error;
+  }
+  return not_available("--cuda-graph (--option " + std::string(kCudaGraph) +
+                       "=1): " + options.adapter.stem().string() +
+                       " has no such option: leave it out, or choose a --framework that has it, "
+                       "as torch");
+}
+
 Fields command_line(const WorkerOptions& options, const std::string& model) {
   Fields argv = {options.program, "--adapter",    options.adapter, "--model",      model,
                  "--device",      options.device, "--levels",      options.levels, "--trace",
@@ -164,7 +179,9 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
     XSP_TRY(model, options.model_of_batch(*options.batch));
   }
   XSP_TRY(worker->process_, Process::start(command_line(options, model), preload_of(options)));
-  XSP_TRY(const Fields fields, worker->answer("ready", limits.answer_s));
+  const auto answered = worker->answer("ready", limits.answer_s);
+  if (!answered.ok()) return named_as_typed(answered.error(), options);
+  const Fields& fields = *answered;
   if (fields.size() < 5) return worker->fail(not_understood(fields[0]));
   Ready& ready = worker->ready_;
   ready.framework = fields[1];

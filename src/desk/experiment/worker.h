@@ -32,6 +32,9 @@ struct WorkerLimits {
   double grace_s = 3;     // for an answer and for the end, once the user has asked to stop
 };
 
+// The option of a framework that captures the model as a CUDA graph: --cuda-graph.
+inline constexpr const char* kCudaGraph = "cuda_graph";
+
 struct WorkerOptions {
   std::filesystem::path program;  // xsp-worker
   std::filesystem::path adapter;  // NAME.so

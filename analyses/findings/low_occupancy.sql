@@ -9,8 +9,7 @@ grid AS (
     max(value) FILTER (name = 'theoretical_occupancy_pct') AS most_pct
   FROM site_counter WHERE run_id = chosen_run(6, (SELECT batch FROM finding_batch)) GROUP BY site_id),
 empty_kernel AS (
-  SELECT kernel_label(name) AS label, CASE WHEN len(label) > 60 THEN label[:59] || '…' ELSE label END AS name,
-    sum(latency_ns) AS ns, weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct,
+  SELECT kernel_label(name) AS label, sum(latency_ns) AS ns, weighted_mean(occupancy_pct, latency_ns) AS occupancy_pct,
     max_by(limiter, latency_ns) AS limiter, weighted_mean(waves, latency_ns) AS waves,
     weighted_mean(most_pct, latency_ns) AS most_pct,
     range_text(min(waves), max(waves)) AS all_waves,
@@ -20,9 +19,9 @@ empty_kernel AS (
       allowed_ns(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes) / own_ns))) AS gain_ns
   FROM finding_kernel LEFT JOIN geometry USING (site_id) LEFT JOIN grid USING (site_id)
   WHERE counted IS NULL GROUP BY kernel_label(name) HAVING weighted_mean(occupancy_pct, latency_ns) < 30
-  ORDER BY gain_ns DESC, name LIMIT 1)
+  ORDER BY gain_ns DESC, label LIMIT 1)
 -- A larger grid is no help to a kernel that reaches what its registers or its shared memory allow.
-SELECT printf('%s fills %.0f %% of the multiprocessors'' warps, for %s; %s.', name, occupancy_pct, whole_share(ns),
+SELECT printf('%s fills %.0f %% of the multiprocessors'' warps, for %s; %s.', label, occupancy_pct, whole_share(ns),
     CASE WHEN is_full THEN concat('more do not fit, because of its ', replace(limiter, '_', ' '))
          WHEN waves < 1 THEN printf('its grid fills the device %s times', all_waves)
          WHEN limiter IS NULL THEN 'what limits it is not known'
@@ -31,8 +30,8 @@ SELECT printf('%s fills %.0f %% of the multiprocessors'' warps, for %s; %s.', na
   CASE WHEN waves < 1 AND NOT is_full THEN 'Give the device more at once: more inputs, or kernels on several streams.'
        WHEN limiter IN ('registers', 'shared_memory') THEN 'Smaller tiles, or a library that chooses them by shape.'
        ELSE 'Larger blocks, or more inputs at once.' END AS advice,
-  'occupancy' AS evidence, concat('Compare the warps and the time of ', name, ' in occupancy, before and after.')
-    AS check, name AS culprit, NULL AS layer
+  'occupancy' AS evidence, concat('Compare the warps and the time of ', label, ' in occupancy, before and after.')
+    AS check, label AS culprit, NULL AS layer
 FROM (SELECT *, coalesce(limiter IN ('registers', 'shared_memory') AND occupancy_pct >= 0.8 * most_pct, false)
         AS is_full
       FROM empty_kernel), finding_usable WHERE kernels_hold

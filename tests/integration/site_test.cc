@@ -40,6 +40,24 @@ class SiteTest : public XspTest {
   }
 };
 
+TEST_F(SiteTest, ShowsEachLoadOfAModelAndWhatTellsItApart) {
+  fs::create_directory(folder / "results");
+  for (const std::string rate : {"50", "80"}) {
+    make("results/" + rate + ".xsp", "small",
+         "INSERT INTO evaluation VALUES ('scenario', 'server'), ('scenario.max_batch', '1'), "
+         "('scenario.rate_per_s', '" +
+             rate + "'); INSERT INTO result BY NAME SELECT 'rate' AS metric, CAST(" + rate +
+             " AS DOUBLE) AS value, 'per_s' AS unit;");
+  }
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  const std::string loads = table(text("site/index.html"), "load-table");
+  for (const char* name : {"server, rate per s 50", "server, rate per s 80"}) {
+    EXPECT_NE(loads.find(name), std::string::npos) << name << loads;
+    EXPECT_NE(text("site/models/small.html").find(name), std::string::npos) << name;
+  }
+  EXPECT_EQ(loads.find("max batch"), std::string::npos) << "it is the same for both";
+}
+
 TEST_F(SiteTest, HasAPageForEachModelAndSystem) {
   fs::create_directory(folder / "results");
   make("results/a.xsp", "small");

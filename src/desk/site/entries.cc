@@ -1,5 +1,7 @@
 #include "desk/site/entries.h"
 
+#include <algorithm>
+#include <set>
 #include <tuple>
 
 #include "desk/site/html.h"
@@ -12,6 +14,50 @@ constexpr double kNearHighest = 0.99;  // as in analyses/a01_model_information.s
 double throughput_of(const Known& one) {
   const Figure* figure = one.measured("throughput");
   return figure == nullptr ? 0 : figure->value.value_or(0);
+}
+
+// Returns what was asked of a load; nothing if it is none. What LoadGen and a bound say of it is an
+// answer.
+std::map<std::string, std::string> settings_of(const Known& one) {
+  constexpr std::string_view kSettings = "scenario.";
+  std::map<std::string, std::string> settings;
+  for (const auto& [key, value] : one.facts) {
+    if (!key.starts_with(kSettings) || key == "scenario.verdict" || key == "scenario.loadgen") {
+      continue;
+    }
+    std::string name = key.substr(kSettings.size());
+    std::replace(name.begin(), name.end(), '_', ' ');
+    settings[name] = value;
+  }
+  return settings;
+}
+
+// Names each entry's scenario, and the settings that are not the same for all loads of its model in
+// that scenario.
+void name_scenarios(std::vector<Entry>* entries) {
+  std::map<std::pair<std::string, std::string>, std::vector<Entry*>> groups;
+  for (Entry& entry : *entries) {
+    groups[{entry.any().model, entry.any().scenario}].push_back(&entry);
+  }
+  for (const auto& [group, members] : groups) {
+    std::map<std::string, std::set<std::string>> values;
+    for (const Entry* entry : members) {
+      for (const auto& [name, value] : settings_of(entry->any())) values[name];
+    }
+    for (auto& [name, known] : values) {
+      for (const Entry* entry : members) {
+        const auto settings = settings_of(entry->any());
+        const auto found = settings.find(name);
+        known.insert(found == settings.end() ? "" : found->second);
+      }
+    }
+    for (Entry* entry : members) {
+      entry->scenario = entry->any().scenario;
+      for (const auto& [name, value] : settings_of(entry->any())) {
+        if (values[name].size() > 1) entry->scenario += ", " + name + " " + value;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -58,14 +104,17 @@ const Known& Entry::fastest() const {
 }
 
 std::vector<Entry> entries_of(const std::vector<Known>& all) {
-  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, std::string, std::string,
+                         std::map<std::string, std::string>>;
   std::map<Key, Entry> entries;
   for (const Known& one : all) {
-    Entry& entry = entries[{one.model, one.framework, one.fingerprint, one.device, one.scenario}];
+    Entry& entry = entries[{one.model, one.framework, one.fingerprint, one.device, one.scenario,
+                            settings_of(one)}];
     entry.batches.emplace(one.batch, &one);  // the newest comes first
   }
   std::vector<Entry> list;
   for (auto& [key, entry] : entries) list.push_back(std::move(entry));
+  name_scenarios(&list);
   return list;
 }
 

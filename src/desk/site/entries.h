@@ -14,8 +14,10 @@ namespace xsp::site {
 using catalogue::Figure;
 using catalogue::Known;
 
-// One model in one framework, on one device of one system, in one scenario.
+// One model in one framework, on one device of one system, in one scenario, under one load.
 struct Entry {
+  // With the settings in which it differs from other loads of the model: "server, rate per s 50".
+  std::string scenario;
   std::map<int64_t, const Known*> batches;  // the newest evaluation of each batch size
 
   const Known& any() const { return *batches.begin()->second; }

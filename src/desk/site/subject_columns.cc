@@ -11,12 +11,12 @@ SubjectColumns::SubjectColumns(const std::vector<const Entry*>& entries, const s
     const Known& one = entry->any();
     has_framework_ = has_framework_ || one.framework != first.framework;
     has_system_ = has_system_ || system_cell(one).html != system_cell(first).html;
-    has_scenario_ = has_scenario_ || one.scenario != first.scenario;
+    has_scenario_ = has_scenario_ || entry->scenario != entries.front()->scenario;
   }
   std::string common;
   if (!has_framework_) common += " with " + escaped(first.framework);
   if (!has_system_) common += " on " + system_cell(first).html;
-  if (!has_scenario_) common += ", scenario " + escaped(first.scenario);
+  if (!has_scenario_) common += ", scenario " + escaped(entries.front()->scenario);
   if (!common.empty()) lead_ = "<p class=\"lead\">All figures were measured" + common + ".</p>\n";
 }
 
@@ -30,12 +30,13 @@ std::vector<std::string> SubjectColumns::heads(const std::vector<std::string>& o
   return all;
 }
 
-std::vector<Cell> SubjectColumns::cells(const Known& one) const {
+std::vector<Cell> SubjectColumns::cells(const Entry& entry) const {
+  const Known& one = entry.any();
   std::vector<Cell> all;
   if (has_model_) all.push_back(link_cell(one.model, root_ + model_page(one.model)));
   if (has_framework_) all.push_back(text_cell(one.framework));
   if (has_system_) all.push_back(system_cell(one));
-  if (has_scenario_) all.push_back(text_cell(one.scenario));
+  if (has_scenario_) all.push_back(text_cell(entry.scenario));
   return all;
 }
 

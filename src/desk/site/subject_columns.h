@@ -21,8 +21,7 @@ class SubjectColumns {
   const std::string& lead() const { return lead_; }
   // Returns the heads of the columns, and then `others`.
   std::vector<std::string> heads(const std::vector<std::string>& others) const;
-  std::vector<Cell> cells(const Known& one) const;
-  std::vector<Cell> cells(const Entry& entry) const { return cells(entry.any()); }
+  std::vector<Cell> cells(const Entry& entry) const;
 
  private:
   Cell system_cell(const Known& one) const;

@@ -35,7 +35,7 @@ std::string over_batch(const std::vector<const Entry*>& of, const char* metric, 
   chart.y = {title, unit, false, false};
   for (const Entry* entry : of) {
     const size_t group = chart.groups.size();
-    chart.groups.push_back(name_of(entry->any()) + ", " + entry->any().scenario);
+    chart.groups.push_back(name_of(entry->any()) + ", " + entry->scenario);
     for (const auto& [batch, one] : entry->batches) {
       const Figure* figure = one->measured(metric);
       if (figure == nullptr || batch == catalogue::kBatchUnknown) continue;
@@ -50,17 +50,15 @@ std::string over_batch(const std::vector<const Entry*>& of, const char* metric, 
 // Every figure of a model: a row for each, a column for each evaluation.
 std::string figures_table(const std::vector<const Entry*>& of) {
   std::vector<const Known*> columns;
+  std::vector<std::string> heads = {"figure"};
   std::set<std::string> metrics;
   for (const Entry* entry : of) {
     for (const auto& [batch, one] : entry->batches) {
       columns.push_back(one);
+      heads.push_back(fmt::format("{}, {}, batch {}", one->framework, entry->scenario,
+                                  catalogue::batch_text(one->batch)));
       for (const auto& [metric, figure] : one->figures) metrics.insert(metric);
     }
-  }
-  std::vector<std::string> heads = {"figure"};
-  for (const Known* one : columns) {
-    heads.push_back(fmt::format("{}, {}, batch {}", one->framework, one->scenario,
-                                catalogue::batch_text(one->batch)));
   }
   Rows rows;
   for (const std::string& metric : metrics) {
@@ -82,7 +80,7 @@ std::string evaluations_table(const std::vector<const Entry*>& of, const Subject
         const auto found = known->figures.find(metric);
         return figure_cell(found == known->figures.end() ? nullptr : &found->second);
       };
-      std::vector<Cell> row = subject.cells(*one);
+      std::vector<Cell> row = subject.cells(*entry);
       row.push_back(batch_cell(batch));
       for (const char* metric :
            {"inference.latency", "inference.p99", "throughput", "bottleneck"}) {
@@ -140,7 +138,7 @@ std::string model_page_text(const std::vector<Known>& all, const std::vector<con
           over_batch(of, "inference.latency", "Latency of an inference", "ns") + "</div>\n" +
           "<h2>Figures</h2>\n" + figures_table(of) + "<h2>What the files say</h2>\n";
   for (const Entry* entry : of) {
-    body += "<h3>" + escaped(name_of(entry->any()) + ", " + entry->any().scenario) + "</h3>\n" +
+    body += "<h3>" + escaped(name_of(entry->any()) + ", " + entry->scenario) + "</h3>\n" +
             facts_list(entry->any().facts);
   }
   return page_html(model, kRoot, body);

@@ -15,7 +15,7 @@
 -- measured sizes do not decide it. If the batches have no one size that is known, there is no throughput, and no rule
 -- names a size; throughput_of says why.
 -- @needs model
--- @param max_latency_ms double - The latency that the rule `bounded` allows, in ms; by default the rule is not used.
+-- @param max_latency_ms double>0 - The latency that the rule `bounded` allows, in ms; by default the rule is not used.
 -- @param knee_gain_pct double 5 The gain of throughput in % at or below which doubling the batch is not worth it.
 -- @view bar x=batch y=throughput_per_s
 -- @view table columns=batch,iterations,latency_ns,low_ns,high_ns,median_ns,p99_ns

@@ -9,7 +9,7 @@
 -- max_latency_ms is given, only the batch sizes within it are considered.
 -- @needs model
 -- @param price_per_hour double>=0 - The price of an hour of the GPU; by default the price that the profile was given.
--- @param max_latency_ms double>=0 - The highest latency that is allowed, in ms; by default any.
+-- @param max_latency_ms double>0 - The highest latency that is allowed, in ms; by default any.
 -- @view bar x=batch y=cost_per_million
 -- @view table columns=batch,latency_ns,throughput_per_s,price_per_hour,cost_per_million,relative_pct,role
 -- @column batch count Inputs per inference.

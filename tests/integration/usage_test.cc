@@ -107,7 +107,11 @@ TEST_F(UsageTest, AWordThatIsNoNumberAndAParameterBelowItsLeastAreRefused) {
       {{"findings", "a.xsp", "--batch", "1.5"}, "--batch: '1.5' is not a whole number"},
       {{"analyze", "hotspots", "a.xsp", "--top", "abc"}, "--top: 'abc' is not a whole number"},
       {{"analyze", "cost", "a.xsp", "--param", "price_per_hour=-3"}, "'-3' is below 0: "},
-      {{"analyze", "cost", "a.xsp", "--param", "max_latency_ms=-5"}, "'-5' is below 0: "}};
+      {{"analyze", "cost", "a.xsp", "--param", "max_latency_ms=0"}, "'0' is not above 0: "},
+      {{"analyze", "model_information", "a.xsp", "--param", "max_latency_ms=-5"},
+       "'-5' is not above 0: "},
+      {{"analyze", "model_information", "a.xsp", "--param", "max_latency_ms=nan"},
+       "'nan' is not a number: "}};
   for (const auto& [words, said] : mistakes) {
     const Finished finished = run(words);
     EXPECT_EQ(finished.status, 2) << finished.out;

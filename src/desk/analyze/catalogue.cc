@@ -34,8 +34,8 @@ std::string next_word(std::string_view& rest) {
   return word;
 }
 
-// Stands in a parameter's type before the least value.
-constexpr std::string_view kBound = ">=";
+// Stands in a parameter's type before the least value; without the '=', the value is above it.
+constexpr char kBound = '>';
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
@@ -157,7 +157,10 @@ class HeaderParser {
     one.type = next_word(rest);
     const size_t bound = std::min(one.type.find(kBound), one.type.size());
     const bool has_least = bound < one.type.size();
-    if (has_least) one.least = number_of(one.type.substr(bound + kBound.size()));
+    if (has_least) {
+      one.is_above = !one.type.substr(bound).starts_with(">=");
+      one.least = number_of(one.type.substr(bound + (one.is_above ? 1 : 2)));
+    }
     one.type.resize(bound);
     one.default_value = next_word(rest);
     one.description = rest;

@@ -23,12 +23,13 @@
 //
 // A parameter has a name, a type (integer, double, text), a default (- is NULL) and a description;
 // the query reads it as $name. The type of a number may end with the least that it may be, as in
-// double>=0. A column has a name, a unit and a description, in the order of the
-// result. A view tells a program how to draw the result: `table` is for the terminal. The page
-// draws the views of web/src/views/kinds, where each file lists its options. The values of options
-// are columns, except `top` (a number) and `title` (a word). A view may take several lines; if an
-// option with a list is given again, its values are appended. Of a table's rows, `top` are shown:
-// the largest by `by`, or in their own order the largest by `largest`.
+// double>=0, or with what it must be above, as in double>0. A column has a name, a unit and a
+// description, in the order of the result. A view tells a program how to draw the result: `table`
+// is for the terminal. The page draws the views of web/src/views/kinds, where each file lists its
+// options. The values of options are columns, except `top` (a number) and `title` (a word). A view
+// may take several lines; if an option with a list is given again, its values are appended. Of a
+// table's rows, `top` are shown: the largest by `by`, or in their own order the largest by
+// `largest`.
 //
 // The columns' names tell which layer or kernel a row is about: a text column `layer` names the
 // layer, `kernel` names the kernel, and `name` names the object of the deepest level in @needs.
@@ -63,6 +64,7 @@ struct Param {
   std::string name;
   std::string type;               // "integer", "double", "text"
   std::optional<double> least{};  // the least value of a number; nothing: any
+  bool is_above = false;          // the number is above `least`, and not equal to it
   std::string default_value;      // as text; "-": NULL
   std::string description;
 };

@@ -72,6 +72,7 @@ TEST(Catalogue, SaysWhichLineIsWrong) {
       {"-- @param batch integer -", "no description"},
       {"-- @param batch integer>=x - y", "least value is not a number"},
       {"-- @param batch text>=1 - y", "least value is not a number"},
+      {"-- @param batch integer> - y", "least value is not a number"},
       {"-- @column size bytes How big.", "does not end in its unit"},
       {"-- @column latency_ns fortnight x", "unknown unit"},
       {"-- @column latency_ns ns", "no description"},

@@ -50,19 +50,23 @@ Result<Value> parse_value(const Analysis& analysis, const Param& param, const st
     return usage("parameter " + param.name + " of " + analysis.name + ": '" + text + "' is " +
                  what + ": " + param.description);
   };
-  const auto is_too_small = [&](auto number) {
-    return param.least && static_cast<double>(number) < *param.least;
+  // Returns what is wrong with a number that is out of bounds; empty: nothing is.
+  const auto out_of_bounds = [&](auto number) -> std::string {
+    const auto value = static_cast<double>(number);
+    if (!param.least) return "";
+    if (param.is_above) return value > *param.least ? "" : "not above " + least_text(*param.least);
+    return value >= *param.least ? "" : "below " + least_text(*param.least);
   };
   if (param.type == "integer") {
     const auto number = parse_number<int64_t>(text);
     if (!number) return wrong("not an integer");
-    if (is_too_small(*number)) return wrong("below " + least_text(*param.least));
+    if (const std::string why = out_of_bounds(*number); !why.empty()) return wrong(why);
     return Value(*number);
   }
   if (param.type == "double") {
     const auto number = parse_number<double>(text);
     if (!number || !std::isfinite(*number)) return wrong("not a number");
-    if (is_too_small(*number)) return wrong("below " + least_text(*param.least));
+    if (const std::string why = out_of_bounds(*number); !why.empty()) return wrong(why);
     return Value(*number);
   }
   return Value(text);

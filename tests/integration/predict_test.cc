@@ -132,6 +132,34 @@ TEST_F(PredictTest, AListOfFilesIsADataSetToo) {
   EXPECT_EQ(scalar("a.xsp", "SELECT value FROM result WHERE metric = 'top1'"), 0.5);
 }
 
+TEST_F(PredictTest, ADataSetIsKnownByItsFilesAndLabels) {
+  write_set();
+  write_file("same.tsv", "set/two/4\ttwo\nset/one/0\tone\n");
+  std::filesystem::create_directories(folder / "lists");
+  write_file("lists/again.tsv", "../set/one/0\tone\n../set/two/4\ttwo\n");
+  write_file("relabelled.tsv", "set/one/0\ttwo\nset/two/4\ttwo\n");
+  const auto hash_of = [this](const std::string& data, const std::string& name) {
+    const Finished finished = evaluate({"--data", data});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    const std::string fact = "SELECT value FROM evaluation WHERE key = 'dataset.";
+    EXPECT_EQ(scalar("a.xsp", fact + "name'"), name);
+    return scalar("a.xsp", fact + "sha256'").get<std::string>();
+  };
+  const std::string whole = hash_of("set/", "set");
+  std::filesystem::copy_file(folder / "a.xsp", folder / "whole.xsp");
+  EXPECT_EQ(whole.size(), 64u);
+  const std::string two = hash_of("same.tsv", "same.tsv");
+  EXPECT_NE(two, whole);
+  EXPECT_EQ(hash_of("lists/again.tsv", "again.tsv"), two);
+  EXPECT_NE(hash_of("relabelled.tsv", "relabelled.tsv"), two);
+  const Finished compared = run({"diff", "whole.xsp", "a.xsp"});
+  EXPECT_NE((compared.out + compared.err)
+                .find("the data sets differ: A has set (" + whole.substr(0, 12) +
+                      "), B relabelled.tsv ("),
+            std::string::npos)
+      << compared.out << compared.err;
+}
+
 TEST_F(PredictTest, RequestsUnderLoadBringFiles) {
   write_set();
   const Finished finished = run({"evaluate", "bytes.yaml", "--scenario", "closed", "--clients", "2",

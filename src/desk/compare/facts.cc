@@ -28,6 +28,7 @@ constexpr std::array kSubjects = {
     Subject{"option.", "framework"},
     Subject{"threads", "framework"},
     Subject{"batches", "framework"},
+    Subject{"dataset.", "dataset"},
     Subject{"device", "device"},
     Subject{"gpu.", "device"},
     Subject{"cupti", "device"},
@@ -112,6 +113,8 @@ Result<std::vector<Facts>> all_facts(Databases evaluations) {
   return all;
 }
 
+constexpr size_t kHashShown = 12;  // digits that tell two data sets apart
+
 // The worker writes this text as the values of such an input (src/process/worker/values.cc).
 constexpr const char* kOneSegment = "0, as of one segment";
 
@@ -172,6 +175,17 @@ Result<std::vector<std::string>> warnings_of(Databases evaluations) {
     warnings.push_back("the inputs differ: " + in_words(inputs, "inputs") +
                        ": the inferences do not do the same work");
   }
+  // A name tells nothing of the files: only their hash does.
+  if (differs(all, "dataset.sha256")) {
+    std::vector<Facts> sets;
+    for (const Facts& facts : all) {
+      std::string set = value_of(facts, "dataset.name");
+      if (!set.empty()) set += " (" + value_of(facts, "dataset.sha256").substr(0, kHashShown) + ")";
+      sets.push_back({{"set", std::move(set)}});
+    }
+    warnings.push_back("the data sets differ: " + in_words(sets, "set") +
+                       ": their scores are not comparable");
+  }
   for (size_t e = 0; e < all.size(); ++e) {
     for (const auto& [key, value] : all[e]) {
       if (key.rfind("warning.", 0) != 0) continue;
@@ -188,7 +202,8 @@ Result<Comparison> compare_facts(Databases evaluations) {
     for (const auto& [key, value] : facts) keys.emplace(subject_of(key), key);
   }
   TableBuilder table;
-  table.column("subject", "text", "model, framework, device, machine, state, warnings, record.");
+  table.column("subject", "text",
+               "model, framework, dataset, device, machine, state, warnings, record.");
   table.column("fact", "text", "Its key in the table evaluation; threads, batches: of its runs.");
   table.column("differs", "bool", "Not all have the same; empty: it always differs.");
   for (size_t e = 0; e < all.size(); ++e) {

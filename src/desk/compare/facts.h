@@ -16,7 +16,8 @@ using Facts = std::map<std::string, std::string>;
 // Returns the facts of the table `evaluation`, and the threads and batch sizes of its runs.
 Result<Facts> facts_of(store::Database& database);
 
-// Returns the subject of a fact: model, framework, device, machine, state, warnings or record.
+// Returns the subject of a fact: model, framework, dataset, device, machine, state,
+// warnings or record.
 std::string_view subject_of_fact(std::string_view key);
 
 // Returns the types and shapes of the inputs, in the order of their names, separated by blanks:

@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "desk/manifest/sha256.h"
 #include "formats/list/labelled_files.h"
 #include "shared/base/nearest.h"
 
@@ -101,6 +102,24 @@ Status check_labels(const std::vector<Item>& items, const std::vector<std::strin
                   did_you_mean(item.label, labels, "see 'labels' in the manifest"));
   }
   return Ok{};
+}
+
+Result<std::map<std::string, std::string>> facts_of_dataset(const std::string& path,
+                                                            const std::vector<Item>& items) {
+  std::vector<std::string> lines;
+  for (const Item& item : items) {
+    XSP_TRY(const std::string contents, manifest::sha256_of_file(item.file));
+    lines.push_back(contents + ' ' + item.label + '\n');
+  }
+  std::sort(lines.begin(), lines.end());
+  manifest::Sha256 all;
+  for (const std::string& line : lines) all.add(line.data(), line.size());
+  // "set/" and "." have no last part of their own.
+  std::error_code error;
+  fs::path whole = fs::absolute(path, error).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();
+  return std::map<std::string, std::string>{{"dataset.name", whole.filename()},
+                                            {"dataset.sha256", all.finish()}};
 }
 
 }  // namespace xsp::predict

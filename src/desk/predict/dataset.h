@@ -2,6 +2,7 @@
 #ifndef XSP_DESK_PREDICT_DATASET_H_
 #define XSP_DESK_PREDICT_DATASET_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,12 @@ struct Item {
 Result<std::vector<Item>> read_dataset(const std::string& path);
 // Fails if an item's label is none of these.
 Status check_labels(const std::vector<Item>& items, const std::vector<std::string>& labels);
+
+// Returns the facts that name the data set: `dataset.name`, the last part of its path, and
+// `dataset.sha256`, a hash of its files' contents and labels. Where they lie, their names and their
+// order change no score, so they change no hash.
+Result<std::map<std::string, std::string>> facts_of_dataset(const std::string& path,
+                                                            const std::vector<Item>& items);
 
 }  // namespace xsp::predict
 

@@ -170,6 +170,40 @@ TEST_F(EvaluateTest, AnInterruptedSearchKeepsItsLoads) {
             std::string::npos);
 }
 
+// The rate is so low that the load sleeps when the interrupt comes.
+TEST_F(EvaluateTest, AnInterruptedLoadKeepsWhatWasAnswered) {
+  for (const std::vector<std::string>& load : std::vector<std::vector<std::string>>{
+           {"--scenario", "single", "--requests", "1000000"},
+           {"--scenario", "server", "--rate", "3", "--bound", "p99=1s"},
+           {"--scenario", "closed", "--clients", "4", "--instances", "2", "--requests",
+            "1000000"}}) {
+    RunOptions options;
+    const auto begin = std::chrono::steady_clock::now();
+    options.watch = [begin](const std::string&, int pid) {
+      if (std::chrono::steady_clock::now() - begin < std::chrono::seconds(4)) return false;
+      ::kill(pid, SIGINT);
+      return true;
+    };
+    std::vector<std::string> words = {"evaluate", kModel, "--framework", "fake", "-o", "a.xsp"};
+    words.insert(words.end(), load.begin(), load.end());
+    const Finished finished = run(words, options);
+    EXPECT_EQ(finished.status, 1) << finished.err;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_NE(finished.err.find("error: interrupted: what was measured is in a.xsp"),
+              std::string::npos)
+        << finished.err;
+    EXPECT_NE(finished.out.find("incomplete: interrupted after "), std::string::npos)
+        << finished.out;
+    EXPECT_EQ(finished.out.find("met: "), std::string::npos) << finished.out;
+    EXPECT_GT(scalar("a.xsp", "SELECT value FROM result WHERE metric = 'answered'"), 0);
+    EXPECT_EQ(scalar("a.xsp", "SELECT string_agg(status, ' ') FROM run"), "interrupted");
+    EXPECT_EQ(scalar("a.xsp",
+                     "SELECT count(*) FROM evaluation WHERE key = 'scenario.incomplete' AND "
+                     "value LIKE 'interrupted after % of % requests'"),
+              1);
+  }
+}
+
 TEST_F(EvaluateTest, ResultsAreDataForPrograms) {
   const Finished finished = evaluate(
       {"--scenario", "offline", "--requests", "40", "--max-batch", "8", "--format", "json"});

@@ -172,6 +172,7 @@ std::string answer_of(const scenario::Outcome& outcome) {
     text += row->low ? "\n" : " (" + row->note + ")\n";
   }
   if (find(outcome, "rate") == nullptr) return text;
+  if (!outcome.incomplete.empty()) text += "incomplete: " + outcome.incomplete + "\n";
   text += "rate: " + interval_text(*find(outcome, "rate"), false) + " requests/s, " +
           interval_text(*find(outcome, "answered"), false) + " answered, " +
           interval_text(*find(outcome, "abandoned"), false) + " abandoned\n";
@@ -262,6 +263,10 @@ Status evaluate(const EvaluateOptions& options, int& exit_status) {
   XSP_TRY(const std::string replaced, replaced_by(options, request));
   request.facts["command"] = command_line();
   XSP_CHECK_OK(note_files(scenario, &request.facts));
+  if (items) {
+    XSP_TRY(auto facts, predict::facts_of_dataset(options.data, items->items));
+    request.facts.merge(facts);
+  }
   // The requests are the level application, which every run has.
   request.plan.not_measured.erase("application");
   request.limits.time_s = scenario.time_s;

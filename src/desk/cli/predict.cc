@@ -141,7 +141,9 @@ Status predict(const PredictOptions& options) {
   {
     const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
                                         options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
-    XSP_CHECK_OK(run_with_items(items, scenario, request, *progress, interrupts.count(), keep));
+    XSP_TRY(const scenario::Outcome outcome,
+            run_with_items(items, scenario, request, *progress, interrupts.count(), keep));
+    if (outcome.experiment.interrupted) return Error{Code::kInterrupted, outcome.incomplete};
   }
   OutputOptions format = options.format;
   format.all = true;

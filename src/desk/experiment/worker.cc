@@ -1,5 +1,7 @@
 #include "desk/experiment/worker.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -112,7 +114,7 @@ Error Worker::fail(Error error) {
   return error;
 }
 
-Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
+Result<Fields> Worker::answer(const std::string& wanted, double limit_s, bool ends_early) {
   TimePoint limit = after(steady_clock::now(), limit_s);
   std::optional<TimePoint> stop_seen;
   // The first Ctrl-C shortens the wait to the grace period, and a second one ends it.
@@ -120,7 +122,10 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
     const int requests = stop_.load(std::memory_order_relaxed);
     if (requests == 0) return limit;
     if (requests > 1) return steady_clock::now();
-    if (!stop_seen) stop_seen = steady_clock::now();
+    if (!stop_seen) {
+      stop_seen = steady_clock::now();
+      if (ends_early) ::kill(process_->pid(), SIGINT);
+    }
     return std::min(limit, after(*stop_seen, limits_.grace_s));
   };
   for (;;) {
@@ -160,11 +165,12 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s) {
   }
 }
 
-Result<Fields> Worker::ask(const std::string& command, const std::string& wanted, double limit_s) {
+Result<Fields> Worker::ask(const std::string& command, const std::string& wanted, double limit_s,
+                           bool ends_early) {
   if (failure_) return *failure_;
   // A process that no longer reads has also closed its replies, so the answer tells why.
   process_->send(command);
-  return answer(wanted, limit_s);
+  return answer(wanted, limit_s, ends_early);
 }
 
 bool is_of_process(const Error& failure) { return failure.text.starts_with(kOfProcess); }
@@ -227,13 +233,13 @@ Result<Block> Worker::run_block(const char* command, int iterations, double expe
 Result<Loaded> Worker::load(const std::filesystem::path& settings, double expected_s,
                             const OnLoad& on_load) {
   on_load_ = on_load;
-  XSP_TRY(const Fields fields,
-          ask(process::join_fields({"load", settings}), "loaded", expected_s + limits_.answer_s));
+  XSP_TRY(const Fields fields, ask(process::join_fields({"load", settings}), "loaded",
+                                   expected_s + limits_.answer_s, true));
   Loaded loaded;
   int64_t* const numbers[] = {&loaded.answered, &loaded.abandoned, &loaded.start_ns,
                               &loaded.end_ns};
   int* const counts[] = {&loaded.first_iteration, &loaded.model_runs};
-  bool understood = fields.size() == 7;
+  bool understood = fields.size() == 8;
   for (size_t i = 0; understood && i < 6; ++i) {
     const auto number = parse_number<int64_t>(fields[i + 1]);
     understood = number.has_value();
@@ -244,6 +250,7 @@ Result<Loaded> Worker::load(const std::filesystem::path& settings, double expect
       *counts[i - 4] = static_cast<int>(*number);
     }
   }
+  loaded.is_interrupted = understood && fields[7] == "1";
   if (understood) return loaded;
   process_->end(steady_clock::now());
   return fail(not_understood("loaded ..."));

@@ -89,7 +89,8 @@ struct Loaded {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   int first_iteration = 0;
-  int model_runs = 0;  // one for each batch, or one for each window of a request
+  int model_runs = 0;           // one for each batch, or one for each window of a request
+  bool is_interrupted = false;  // the user asked to stop before it had ended
 };
 // Is called with the number of answered requests, the nanoseconds since the start, and the latency
 // of the last batch's first request.
@@ -114,7 +115,8 @@ class Worker : public Subject {
   Result<Block> warm(int iterations, double expected_s) override;
   // Lets it answer the requests that a file of settings describes (process/worker/protocol.h). This
   // takes `expected_s` at most, unless it tells of progress; 0: it is not known. The limit for one
-  // answer begins after that.
+  // answer begins after that. Once the user has asked to stop, it ends early, with what was
+  // answered.
   Result<Loaded> load(const std::filesystem::path& settings, double expected_s,
                       const OnLoad& on_load);
   // Makes inputs up by this seed, and saves them as .npy files. Returns the files in the model's
@@ -141,12 +143,14 @@ class Worker : public Subject {
  private:
   Result<Block> run_block(const char* command, int iterations, double expected_s);
   Worker(WorkerLimits limits, const std::atomic<int>& stop) : limits_(limits), stop_(stop) {}
-  Result<std::vector<std::string>> answer(const std::string& wanted, double limit_s);
+  // `ends_early`: the first request to stop is passed on, because the worker can act on it.
+  Result<std::vector<std::string>> answer(const std::string& wanted, double limit_s,
+                                          bool ends_early = false);
   Result<std::vector<std::filesystem::path>> ask_files(const std::string& command,
                                                        const std::string& wanted,
                                                        const std::filesystem::path& folder);
   Result<std::vector<std::string>> ask(const std::string& command, const std::string& wanted,
-                                       double limit_s);
+                                       double limit_s, bool ends_early = false);
   Error fail(Error error);
 
   WorkerLimits limits_;

@@ -174,6 +174,12 @@ class Evaluation {
     for (ResultRow& row : rows_of(load, scenario_.instances))
       outcome_.results.push_back(std::move(row));
     add_tokens(load);
+    // Neither a bound nor the answers to all files can be judged by a part of them.
+    if (load.is_interrupted) {
+      outcome_.experiment.interrupted = true;
+      outcome_.incomplete = how_far(load);
+      return Ok{};
+    }
     judge(load);
     if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
     if (look_) {
@@ -183,6 +189,11 @@ class Evaluation {
     if (scenario_.explains) explain();
     return Ok{};
   }
+  // Says how far an interrupted load has come.
+  std::string how_far(const Load& load) const {
+    const std::string all = scenario_.name == "replay" ? "" : " of " + std::to_string(requests_);
+    return "interrupted after " + std::to_string(load.answers.size()) + all + " requests";
+  }
   bool has_searched() const { return !outcome_.results.empty(); }
   const experiment::PlannedRun& figures_run() const { return request_.plan.runs.front(); }
 
@@ -191,6 +202,9 @@ class Evaluation {
     for (size_t i = 1; i < request_.plan.runs.size(); ++i) {
       const experiment::PlannedRun& planned = request_.plan.runs[i];
       const Result<Load> deeper = measure(planned, false);
+      if (deeper.ok() && deeper->is_interrupted) {
+        return listener_.warn(experiment::name_of(planned) + ": " + how_far(*deeper));
+      }
       if (deeper.ok()) continue;
       listener_.warn("not measured: " + experiment::name_of(planned) + ": " + deeper.error().text);
       if (deeper.error().code == Code::kInterrupted) return;
@@ -246,6 +260,7 @@ class Evaluation {
     for (const int64_t clients : scenario_.fewer_clients) {
       probe.clients = probe.max_batch = clients;
       XSP_TRY(const Load load, session->load(probe, false));
+      if (load.is_interrupted) return Error{Code::kInterrupted, how_far(load)};
       add_point(clients, token_rows_of(load));
     }
     XSP_CHECK_OK(session->finish());
@@ -275,6 +290,7 @@ class Evaluation {
     Scenario probe = scenario_;
     probe.name = "offline";
     XSP_TRY(const Load offline, session->load(probe, false));
+    if (offline.is_interrupted) return Error{Code::kInterrupted, how_far(offline)};
     const double capacity = static_cast<double>(offline.answers.size()) / offline.seconds;
     probe.name = "server";
     const auto try_rate = [&](double rate, uint64_t seed) -> Result<Probe> {
@@ -283,6 +299,7 @@ class Evaluation {
       // A short load ends within the grace that an interrupt leaves.
       if (stop_.load() > 0) return Error{Code::kInterrupted, "interrupted"};
       XSP_TRY(const Load load, session->load(probe, false));
+      if (load.is_interrupted) return Error{Code::kInterrupted, how_far(load)};
       const double latency_ns = latency_of(load, *scenario_.bound);
       const bool is_kept = is_within(load, *scenario_.bound);
       listener_.note(rate_text(rate) + ": " + bound_text(*scenario_.bound, latency_ns) +
@@ -398,6 +415,11 @@ class Evaluation {
       record.facts["scenario.items"] = std::to_string(scenario_.items.size());
     }
     if (!outcome_.verdict.empty()) record.facts["scenario.verdict"] = outcome_.verdict;
+    if (!outcome_.incomplete.empty()) {
+      record.facts["scenario.incomplete"] = outcome_.incomplete;
+      record.facts["warning.1"] =
+          outcome_.incomplete + ": the figures are those of the requests that were answered";
+    }
     record.results = outcome_.results;
     XSP_CHECK_OK(experiment::write_outcome(record, std::move(database), &outcome_.experiment));
     if (!logs_.empty() && scenario_.keeps_file) keep_logs();

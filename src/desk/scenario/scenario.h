@@ -71,6 +71,7 @@ struct Load {
   double rate = 0;  // offered requests per second; 0: as fast as they are answered
   int64_t abandoned = 0;
   double seconds = 0;
+  bool is_interrupted = false;  // by the user; the answers are those until then
   std::vector<Answer> answers;
   std::string outputs;  // the file of the answers to the items (process/worker/pipeline_file.h)
   std::string loadgen;  // the folder of LoadGen's logs
@@ -85,8 +86,9 @@ struct Outcome {
   experiment::Outcome experiment;
   std::vector<experiment::ResultRow> results;
   std::string verdict;
-  std::string loadgen;  // LoadGen's verdict
-  bool is_met = true;   // false: the bound is missed
+  std::string loadgen;     // LoadGen's verdict
+  std::string incomplete;  // how far an interrupted load came; empty: to its end
+  bool is_met = true;      // false: the bound is missed
 };
 
 // Carries out the scenario with the model of the request. Its plan has a run of the level model,

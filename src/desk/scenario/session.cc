@@ -146,6 +146,10 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   if (static_cast<int64_t>(load.answers.size()) != loaded.answered) {
     return failed("worker: its file of answers is incomplete: make room for it");
   }
+  load.is_interrupted = loaded.is_interrupted;
+  if (load.answers.empty() && load.is_interrupted) {
+    return Error{Code::kInterrupted, "interrupted before a request was answered"};
+  }
   if (load.answers.empty()) {
     return failed("no request was answered within the time: allow more with --max-time");
   }
@@ -165,7 +169,9 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
   }
   run_.series.warmup_iterations = loaded.first_iteration;
   run_.series.latencies_ns.assign(static_cast<size_t>(loaded.model_runs), 0);
-  run_.series.stopped_by = loaded.abandoned > 0 ? "time" : "iterations";
+  run_.series.stopped_by = loaded.is_interrupted  ? "interrupt"
+                           : loaded.abandoned > 0 ? "time"
+                                                  : "iterations";
   return load;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 
+#include "process/load/interrupt.h"
 #include "process/load/loadgen.h"
 #include "process/load/other_programs.h"
 #include "process/load/request_spans.h"
@@ -62,7 +63,15 @@ Result<LoadReport> run_load(const LoadSettings& settings, std::span<Server* cons
     send({"progress", std::to_string(so_far.answers.size()), std::to_string(done_ns - start_ns),
           std::to_string(done_ns - batch.front().arrival_ns)});
   };
-  XSP_TRY(LoadReport report, serve(settings, start_ns, source, servers, clock, on_batch));
+  std::atomic<bool> stop = false;
+  std::optional<Interrupt> interrupt;
+  interrupt.emplace([&] {
+    stop = true;
+    source.wake(clock);
+  });
+  auto served = serve(settings, start_ns, source, servers, clock, on_batch, &stop);
+  interrupt.reset();
+  XSP_TRY(LoadReport report, std::move(served));
   if (loadgen) {
     XSP_TRY(report.abandoned, loadgen->end());
   }

@@ -19,7 +19,7 @@ using SendFields = std::function<void(const std::vector<std::string>& fields)>;
 Result<LoadSettings> read_load_settings(const std::string& path);
 
 // Lets the servers answer the load, emits the requests' spans, writes the answers' file, and sends
-// the progress.
+// the progress. SIGINT ends it early; the batches that run then are answered.
 Result<LoadReport> run_load(const LoadSettings& settings, std::span<Server* const> servers,
                             const SendFields& send);
 

@@ -20,12 +20,14 @@ constexpr int64_t kSleepNsMax = 3'600'000'000'000;
 class Instances {
  public:
   Instances(const LoadSettings& settings, int64_t start_ns, Source& source,
-            std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch)
+            std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch,
+            const std::atomic<bool>* stop)
       : records_requests_(settings.records_requests),
         source_(source),
         servers_(servers),
         clock_(clock),
         on_batch_(on_batch),
+        stop_(stop),
         queue_(settings, start_ns, source) {
     report_.start_ns = start_ns;
     end_ns_ = settings.time_ns > 0 ? start_ns + settings.time_ns : kNever;
@@ -42,6 +44,7 @@ class Instances {
     if (!report_.answers.empty()) report_.end_ns = last_done_ns_;
     report_.batches = queue_.batches();
     report_.abandoned = queue_.waiting();
+    report_.is_interrupted = is_stopped() && !queue_.has_ended();
     return std::move(report_);
   }
 
@@ -82,7 +85,10 @@ class Instances {
     if (looks_) source_.wake(clock_);
   }
 
-  bool is_over() { return error_ || clock_.now_ns() >= end_ns_ || queue_.has_ended(); }
+  bool is_stopped() const { return stop_ != nullptr && *stop_; }
+  bool is_over() {
+    return error_ || is_stopped() || clock_.now_ns() >= end_ns_ || queue_.has_ended();
+  }
 
   // Looks at the queue for all free instances until there may be something to do.
   void look(std::unique_lock<std::mutex>& lock) {
@@ -130,8 +136,9 @@ class Instances {
   const std::span<Server* const> servers_;
   Clock& clock_;
   const OnBatch& on_batch_;
-  std::mutex mutex_;                 // protects all that follows, and the source
-  std::condition_variable another_;  // a thread that is free and does not look waits for it
+  const std::atomic<bool>* const stop_;  // null: nothing interrupts it
+  std::mutex mutex_;                     // protects all that follows, and the source
+  std::condition_variable another_;      // a thread that is free and does not look waits for it
   Queue queue_;
   LoadReport report_;
   std::optional<Error> error_;
@@ -166,8 +173,9 @@ void RealClock::wake() {
 int64_t RealClock::processor_mhz() { return processor_clock_mhz(); }
 
 Result<LoadReport> serve(const LoadSettings& settings, int64_t start_ns, Source& source,
-                         std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch) {
-  return Instances(settings, start_ns, source, servers, clock, on_batch).run();
+                         std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch,
+                         const std::atomic<bool>* stop) {
+  return Instances(settings, start_ns, source, servers, clock, on_batch, stop).run();
 }
 
 }  // namespace xsp::process

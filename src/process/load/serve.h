@@ -138,6 +138,7 @@ struct LoadReport {
   std::vector<Answer> answers;  // in the order in which their batches were answered
   uint64_t batches = 0;
   uint64_t abandoned = 0;  // requests that arrived and were not answered when the time was over
+  bool is_interrupted = false;  // it ended before its requests had come, or its time was over
   int64_t start_ns = 0;
   int64_t end_ns = 0;
 };
@@ -146,11 +147,14 @@ struct LoadReport {
 using OnBatch = std::function<void(const Server& server, std::span<const Answer> batch,
                                    const LoadReport& report)>;
 
-// Serves until the source has ended, or until `settings.time_ns` after the begin. `start_ns` is the
-// begin: the time from which the source counts. There are as many servers as `settings.instances`;
-// the first one is called by the calling thread. Several of them need a clock that goes by itself.
+// Serves until the source has ended, until `settings.time_ns` after the begin, or until `stop` is
+// set; whoever sets it then calls the source's wake(). Batches that run are answered. `start_ns` is
+// the begin: the time from which the source counts. There are as many servers as
+// `settings.instances`; the first one is called by the calling thread. Several of them need a clock
+// that goes by itself.
 Result<LoadReport> serve(const LoadSettings& settings, int64_t start_ns, Source& source,
-                         std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch);
+                         std::span<Server* const> servers, Clock& clock, const OnBatch& on_batch,
+                         const std::atomic<bool>* stop = nullptr);
 
 }  // namespace xsp::process
 

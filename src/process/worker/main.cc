@@ -287,7 +287,7 @@ class Worker {
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
                    std::to_string(report->end_ns), std::to_string(first),
-                   std::to_string(facts_.iteration - first)});
+                   std::to_string(facts_.iteration - first), report->is_interrupted ? "1" : "0"});
     return true;
   }
 

@@ -45,6 +45,7 @@
 //   take FILE*    taken                   the inputs are those of these .npy files, in the model's
 //                                         order
 //   load FILE     loaded <answered> <abandoned> <start ns> <end ns> <first iteration> <model runs>
+//                        <was interrupted: 1>
 //                                         after any number of lines: progress <answered> <ns since
 //                                         the start> <latency of the last batch's first request>
 //   flush         flushed                 every layer span so far is in the trace; no run follows
@@ -106,8 +107,9 @@
 // Each request is a span at the level application; process/load/request_spans.h says which parts
 // it has, and how its model's span is found. Before the load every batch size is run three times.
 //
-// The worker ignores SIGINT, so that its parent handles a Ctrl-C in the terminal. It is killed when
-// the thread that started it ends.
+// The worker ignores SIGINT, so that its parent handles a Ctrl-C in the terminal. Only a load that
+// runs ends early by it, after the batches that run then. The worker is killed when the thread that
+// started it ends.
 #ifndef XSP_PROCESS_WORKER_PROTOCOL_H_
 #define XSP_PROCESS_WORKER_PROTOCOL_H_
 

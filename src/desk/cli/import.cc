@@ -11,6 +11,7 @@
 #include "desk/experiment/plan.h"
 #include "desk/watch/import_traces.h"
 #include "importers/shared/importer.h"
+#include "shared/base/levels.h"
 
 namespace xsp::cli {
 namespace {

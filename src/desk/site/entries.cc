@@ -17,12 +17,13 @@ double throughput_of(const Known& one) {
 }
 
 // Returns what was asked of a load; nothing if it is none. What LoadGen and a bound say of it is an
-// answer.
+// answer, and the size of its batches is no setting where it is known.
 std::map<std::string, std::string> settings_of(const Known& one) {
   constexpr std::string_view kSettings = "scenario.";
   std::map<std::string, std::string> settings;
   for (const auto& [key, value] : one.facts) {
-    if (!key.starts_with(kSettings) || key == "scenario.verdict" || key == "scenario.loadgen") {
+    if (!key.starts_with(kSettings) || key == "scenario.verdict" || key == "scenario.loadgen" ||
+        (key == "scenario.max_batch" && one.batch != catalogue::kBatchUnknown)) {
       continue;
     }
     std::string name = key.substr(kSettings.size());

@@ -74,7 +74,7 @@ TEST_F(ExportTest, TheChromeTraceComesBackWhole) {
   ASSERT_EQ(imported.status, 0) << imported.err;
   EXPECT_EQ(query("again.xsp", kTotals), query("a.xsp", kTotals));
   const std::string by_run =
-      "SELECT levels, batch, counters, device, name, sum(duration_ns) AS ns "
+      "SELECT levels, batch, counters, framework, run.device, name, sum(duration_ns) AS ns "
       "FROM span JOIN run USING (run_id) WHERE level = 6 GROUP BY ALL ORDER BY ALL";
   EXPECT_EQ(query("again.xsp", by_run), query("a.xsp", by_run));
   EXPECT_GT(scalar("again.xsp", "SELECT count(*) FROM run"), 1);

@@ -22,9 +22,11 @@ Status complete_runs(store::Database& database) {
   XSP_CHECK_OK(database.execute(
       "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
       "  WHERE span.run_id = run.run_id AND level = 2 AND iteration >= 0), "
-      "framework = (SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
-      "framework_version = (SELECT max(value) FROM site_attribute "
-      "  WHERE key = 'framework_version'); "
+      // A run that was exported has its own already.
+      "framework = coalesce((SELECT max(value) FROM site_attribute WHERE key = 'framework'), "
+      "  framework), "
+      "framework_version = coalesce((SELECT max(value) FROM site_attribute "
+      "  WHERE key = 'framework_version'), framework_version); "
       "INSERT INTO evaluation SELECT key, max(value) FROM site_attribute "
       "  WHERE key IN ('framework', 'framework_version') GROUP BY key; "
       // The batch size is set only if every inference has a known batch size and all are equal.

@@ -116,12 +116,12 @@ CREATE OR REPLACE TEMP MACRO ceilings(run_ids, wanted_source) AS TABLE
         FROM peak) p
     JOIN run_device r ON r.device = p.device AND list_contains(run_ids, r.run_id)
   GROUP BY run_id, name;
--- Returns the least time that the ceilings allow. NULL: a ceiling that is needed is not known.
+-- Returns the least time that the ceilings of arithmetic and memory allow. NULL: a ceiling that is needed is not known.
 CREATE OR REPLACE TEMP MACRO least_ns(flops, bytes, peak_flops, peak_bytes) AS
   CASE WHEN bytes IS NOT NULL AND (flops = 0 OR flops / peak_flops IS NOT NULL)
        THEN 1e9 * greatest(flops / peak_flops, bytes / peak_bytes) END;
 -- Returns the least time that all ceilings of a device allow, that of the L2 cache as well, if its counter and ceiling
--- are known. This is the only definition of what the ceilings allow: a roof knows arithmetic and memory alone.
+-- are known. Only a device's counters tell the bytes of the cache, so findings that shapes alone can give use least_ns.
 CREATE OR REPLACE TEMP MACRO allowed_ns(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes) AS
   CASE WHEN least_ns(flops, dram_bytes, peak_flops, peak_bytes) IS NOT NULL THEN
     greatest(least_ns(flops, dram_bytes, peak_flops, peak_bytes), 1e9 * l2_bytes / peak_l2_bytes) END;

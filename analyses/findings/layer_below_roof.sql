@@ -1,5 +1,5 @@
 -- @title The layer farthest from its roof
--- @rule A layer takes longer than the ceilings allow, and loses more time than any other layer.
+-- @rule A layer takes longer than arithmetic and memory allow, and loses more time than any other layer.
 -- @needs layer
 WITH known AS (FROM finding_part WHERE is_known),
 by_layer AS (
@@ -14,7 +14,7 @@ label AS (
 -- If the type with the most time has only one layer, the finding about the type already covers it.
 by_type AS (
   SELECT type, count(DISTINCT layer) AS layers FROM known GROUP BY type ORDER BY sum(ns) DESC, type LIMIT 1)
-SELECT printf('%s (%s) takes %s and runs at %s of what the ceilings allow.',
+SELECT printf('%s (%s) takes %s and runs at %s of what arithmetic and memory allow.',
     label, type, whole_share(ns), allowed) AS finding, 'layer' AS level, share_in_step(gain_ns) AS gain_ns,
   'Look at this layer first: its shape, its layout, its kernels.' AS advice,
   evidence, concat('Compare its share of the ceilings in ', evidence, ', before and after.') AS check,

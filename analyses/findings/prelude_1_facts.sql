@@ -78,7 +78,7 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
   WITH part AS (
     SELECT f.layer, c.type, c.precision, f.latency_ns AS ns,
       CASE WHEN work = 0 AND max(work) OVER (PARTITION BY f.layer) = 2 THEN 0
-           ELSE allowed_ns(f.flops, l2_bytes, dram_bytes, f.peak_flops, f.peak_l2_bytes, f.peak_bytes)
+           ELSE least_ns(f.flops, dram_bytes, f.peak_flops, f.peak_bytes)
              * (sum(f.latency_ns) OVER (PARTITION BY f.layer) / sum(f.gpu_ns) OVER (PARTITION BY f.layer)) END
         AS least_ns, least_ns AS high_least_ns,
       coalesce(max_by(kernel_bound, CASE WHEN work = 2 THEN f.latency_ns END) OVER (PARTITION BY f.layer),
@@ -87,8 +87,7 @@ CREATE OR REPLACE TEMP TABLE finding_part AS
     FROM (
       SELECT *, kernel_work(name, pipe) AS work,
         CASE kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, own_ns)
-          WHEN 'latency' THEN 'latency' WHEN 'l2' THEN 'l2'
-          ELSE bound_by(flops, dram_bytes, peak_flops, peak_bytes) END AS kernel_bound
+          WHEN 'latency' THEN 'latency' ELSE bound_by(flops, dram_bytes, peak_flops, peak_bytes) END AS kernel_bound
       FROM finding_kernel) f JOIN finding_layer c ON c.name = f.layer
     WHERE is_counted
     UNION ALL

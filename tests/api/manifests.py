@@ -16,8 +16,14 @@ import tempfile
 import jsonschema
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+# xsp also checks that the steps fit the model.
+STEPS = ["decode", {"resize_pillow": {"short": 256, "filter": "bilinear"}},
+         {"crop": {"width": 224, "height": 224}},
+         {"normalise": {"scale": 255, "mean": [0.5, 0.5, 0.5], "std": [0.5, 0.5, 0.5]}},
+         {"layout": {"to": "NCHW"}}]
 OWN = {"name": "small", "version": "1.0.0", "task": "classification", "model": {"zoo": "resnet50"},
-       "inputs": [{"name": "data", "dimensions": ["N", 3], "steps": ["decode"]}]}
+       "inputs": [{"name": "input", "dtype": "float32", "layout": "NCHW", "dimensions": ["N", 3, 224, 224],
+                   "from": "image", "steps": STEPS}]}
 SHARED = {"version": "1.0.0", "task": "classification", "framework": {"name": "torch"}}
 MEMBERS = [{"name": "small", "model": {"zoo": "resnet50"}, "size": {"parameters": 10}},
            {"name": "large", "version": "2.0.0", "model": {"export": "torchvision/large"}}]

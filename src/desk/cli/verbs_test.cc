@@ -156,9 +156,10 @@ TEST_F(Verbs, FindingsAreNumberedSentencesWithTheirBound) {
   std::string text = outcome.out;
   for (char& c : text) c = c == '\n' ? ' ' : c;
   for (size_t at; (at = text.find("  ")) != std::string::npos;) text.erase(at, 1);
-  EXPECT_NE(text.find("Conv takes 62.2 % of the inference (2 layers) and runs at 0.219 % of what "
-                      "the ceilings allow (about 62 % of an inference). Look at those farthest"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("Conv takes 62.2 % of the inference (2 layers) and runs at 0.219 % of what "
+                "arithmetic and memory allow (about 62 % of an inference). Look at those farthest"),
+      std::string::npos)
       << text;
   EXPECT_NE(text.find("(xsp analyze layer_roofline " + file() + ")"), std::string::npos) << text;
   EXPECT_NE(text.find("(about 8.9 % of an inference)"), std::string::npos) << text;

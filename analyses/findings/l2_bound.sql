@@ -10,9 +10,7 @@ WITH kernel AS (
   WHERE counted IS NULL AND NOT starts_with(lower(name), 'nccl') AND latency_ns > 0
     AND kernel_limit(flops, l2_bytes, dram_bytes, peak_flops, peak_l2_bytes, peak_bytes, own_ns) = 'l2'),
 by_label AS (SELECT label, sum(ns) AS ns FROM kernel GROUP BY label),
-most AS (
-  SELECT CASE WHEN len(label) > 60 THEN label[:59] || '…' ELSE label END AS name, ns AS label_ns
-  FROM by_label ORDER BY ns DESC, label LIMIT 1),
+most AS (SELECT label AS name, ns AS label_ns FROM by_label ORDER BY ns DESC, label LIMIT 1),
 -- Data that never leave the multiprocessors cross no cache: what arithmetic and memory take is left.
 total AS (
   SELECT sum(ns) AS ns, pct(sum(ns * allowed_ns / own_ns), sum(ns)) AS ceiling_pct,

@@ -188,7 +188,7 @@ TEST(Compare, OneProcessEachCannotTellAHostFromAnotherWhileKernelsAreReproducibl
   EXPECT_EQ(verdict(on_gpu(1.2, 0.5), on_gpu(1, 0.5)), "faster" + waits);
   EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(1.01, 0.5)), "no significant difference");
   EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(2, 0.5)), "slower");
-  // What one side did not record is what the other did.
+  // A side that recorded no kernels has the share of the other side.
   EXPECT_EQ(verdict(on_gpu(1, {}), on_gpu(1.2, 1)), "slower");
   EXPECT_EQ(verdict(on_gpu(1, 0.5), on_gpu(1.2, {})), "slower" + waits);
   EXPECT_EQ(verdict(on_gpu(1, {}), on_gpu(1.2, {})),

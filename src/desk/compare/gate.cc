@@ -12,6 +12,9 @@ namespace {
 
 constexpr const char* kRemedy = ": profile for longer, or the batch sizes that both have";
 constexpr const char* kDisturbedRemedy = ": measure again on an idle machine, or with --run";
+// Two more recordings of one process each would leave the same doubt.
+constexpr const char* kProcessRemedy =
+    ": measure with --run, which opens several processes of each";
 
 std::string number_text(const char* format, double value) {
   char text[48];
@@ -38,9 +41,13 @@ Gate unjudged_gate(const std::string& limit, std::vector<std::string> seeming,
             "no regression by more than " + limit +
                 " was seen, and it cannot be ruled out: " + joined(unknown, "; ") + kRemedy};
   }
+  const bool needs_processes = std::all_of(
+      seeming.begin(), seeming.end(),
+      [](const std::string& one) { return one.find(kOneProcess) != std::string::npos; });
   seeming.insert(seeming.end(), unknown.begin(), unknown.end());
-  return {Gate::State::kUnjudged, "a regression by more than " + limit + " cannot be ruled out: " +
-                                      joined(seeming, "; ") + kDisturbedRemedy};
+  return {Gate::State::kUnjudged, "a regression by more than " + limit +
+                                      " cannot be ruled out: " + joined(seeming, "; ") +
+                                      (needs_processes ? kProcessRemedy : kDisturbedRemedy)};
 }
 
 }  // namespace

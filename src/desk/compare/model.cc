@@ -124,7 +124,7 @@ bool is_paired(const Model& first, const Model& second) {
 // Returns why a difference that the blocks alone would make certain is none between processes.
 std::string host_doubt(const Measured& a, const Measured& b) {
   const bool is_known = a.host_share || b.host_share;
-  return std::string(kDoubt) + "one process each cannot show it: " +
+  return std::string(kDoubt) + kOneProcess +
          (is_known ? "the GPU waits for the host, whose speed differs from process to process"
                    : "no kernels were recorded, so the GPU may have waited for the host");
 }

@@ -24,6 +24,8 @@ inline constexpr const char* kNotTried = "not tried";
 
 // Stands in a verdict before what makes it doubtful, as in "slower, but B was disturbed".
 inline constexpr const char* kDoubt = ", but ";
+// Begins the doubt of a difference that only more processes can show.
+inline constexpr const char* kOneProcess = "one process each cannot show it: ";
 
 // The key for sorting rows: the greatest difference to the reference, then the greatest latency.
 using Rank = std::pair<double, double>;

@@ -194,7 +194,7 @@ std::vector<Error> step_faults(const Manifest& manifest) {
     const Tensor& tensor = manifest.outputs[i];
     const std::string field = field_of("outputs", i);
     if (!has_steps(tensor)) continue;
-    // What an output's steps get depends on the inputs: windows, or not.
+    // The steps of an output get windows if an input makes windows.
     if (!knows_inputs || !has_files(tensor) || !is_told(manifest, field, tensor)) {
       check_steps(manifest, field, tensor, &faults);
       continue;

@@ -37,7 +37,7 @@ end_beside() {
 }
 
 build() { # build PRESET [TARGET...]
-  local preset=$1 log="build/$1.log" options=(-DXSP_TESTS=ON); shift
+  local preset=$1 log="build/$1.log" options=(-DXSP_TESTS=ON -DXSP_GROUPED_TESTS=ON); shift
   mkdir -p build
   # These trees group their sources, which compiles them sooner. The others build each source by itself: users measure the
   # release, and clang builds the fuzzers.

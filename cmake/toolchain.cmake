@@ -13,6 +13,7 @@ option(XSP_TESTS "Build the tests" ON)
 option(XSP_CUDA_HEADERS "Build what needs NVIDIA's headers; OFF: nothing of CUDA is fetched" ON)
 option(XSP_QUICK "Build sooner: less optimised where nothing is measured, no benchmarks and examples" OFF)
 option(XSP_GROUPED "Compile a folder's sources together: sooner from nothing, later after a change" ${XSP_QUICK})
+option(XSP_GROUPED_TESTS "Compile the tests of a folder together" ${XSP_GROUPED})
 option(XSP_FUZZ "Build the fuzzers, and only what they need (clang)" OFF)
 option(XSP_CAPTURE_ONLY "Build the half that lives in the profiled process, and correlate" OFF)
 

@@ -154,11 +154,12 @@ def measure(args, log, place, name, recipe):
     threads = ["--threads", "1"] if args.framework == "onnxruntime" and args.gpus > 1 else []
     common = [args.xsp, "profile", subject, *shlex.split(args.profile), *threads,
               "--framework", args.framework,
-              "--device", "cuda", "--quiet", "--force", "--timeout", "240", "-o", whole]
+              "--device", "cuda", "--quiet", "--force", "--timeout", f"{args.part_seconds * 0.6:.0f}",
+              "-o", whole]
 
     def part(what, more, to):
         began = time.monotonic()
-        status, said = run(common + more, 420, place.environment)
+        status, said = run(common + more, args.part_seconds, place.environment)
         if whole.exists():
             condensed, why = run([args.xsp, "condense", whole, "--inferences", "12", "-o", to], 120)
             if condensed != 0:
@@ -240,6 +241,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
     parser.add_argument("--export-seconds", type=float, default=400,
                         help="gives up an export that takes longer")
+    parser.add_argument("--part-seconds", type=float, default=420,
+                        help="gives up an evaluation that takes longer")
     parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes, or own")
     parser.add_argument("--profile", default="", help="more options of xsp profile")
     parser.add_argument("--iterations", type=int, default=40, help="inferences of a run with layers")

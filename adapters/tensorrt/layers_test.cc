@@ -12,6 +12,8 @@
 namespace xsp::tensorrt {
 namespace {
 
+using Names = std::vector<std::string>;
+
 Layer layer(const std::string& name, std::vector<std::string> sources) {
   Layer one;
   one.name = name;
@@ -236,7 +238,6 @@ TEST(TensorRtLayers, TheWorkIsThatOfTheOnlyProductTheOnlyReductionOrTheOnlyNode)
   graph.nodes = {node("conv", "Conv"),      node("relu", "Relu"),   node("q", "MatMul"),
                  node("k", "MatMul"),       node("add", "Add"),     node("mean", "ReduceMean"),
                  node("max", "ReduceMean"), node("soft", "Softmax")};
-  using Names = std::vector<std::string>;
   const auto work = [&](Names sources) {
     const Work found = work_of(layer("x", std::move(sources)), graph);
     Names names = {found.type};

@@ -13,10 +13,10 @@ namespace {
 using Names = std::vector<std::string>;
 
 // Builds a runtime's graph of a model, written down node by node.
-class Optimised {
+class RuntimeGraph {
  public:
-  Optimised& node(const std::string& name, const std::string& op_type, const Names& inputs,
-                  const Names& outputs) {
+  RuntimeGraph& node(const std::string& name, const std::string& op_type, const Names& inputs,
+                     const Names& outputs) {
     Node node;
     node.name = name;
     node.op_type = op_type;
@@ -25,7 +25,7 @@ class Optimised {
     graph_.nodes.push_back(node);
     return *this;
   }
-  Optimised& weight(const std::string& name) {
+  RuntimeGraph& weight(const std::string& name) {
     graph_.initializers.emplace_back().name = name;
     return *this;
   }
@@ -35,7 +35,7 @@ class Optimised {
   Graph graph_;
 };
 
-Value image(Builder& b, int64_t channels) {
+Value photo(Builder& b, int64_t channels) {
   return b.input("x", kFloat32, {symbolic("batch"), fixed(channels), fixed(8), fixed(8)});
 }
 
@@ -52,7 +52,7 @@ Fate fate_of(const Provenance& p, const std::string& name) {
 // Returns two residual blocks: conv1 relu1 conv2 + shortcut relu2, twice.
 Builder residual() {
   Builder b("residual");
-  Value x = image(b, 4);
+  Value x = photo(b, 4);
   for (const char* block : {"a/", "b/"}) {
     const std::string name = block;
     Value y = b.relu(name + "relu1", b.conv(name + "conv1", x, 4, {3, 1, 1}));
@@ -74,7 +74,7 @@ TEST(Provenance, AGraphThatWasNotChangedStandsForItself) {
 
 TEST(Provenance, FusedNodesThatKeepTheirOutputsNames) {
   const Builder b = residual();
-  Optimised o;
+  RuntimeGraph o;
   o.node("a/conv1", "FusedConv", {"x", "w"}, {"a/relu1/out"});
   o.node("a/conv2", "FusedConv", {"a/relu1/out", "w2", "bias", "x"}, {"a/relu2/out"});
   o.node("b/conv1", "FusedConv", {"a/relu2/out", "w3"}, {"b/relu1/out"});
@@ -93,7 +93,7 @@ TEST(Provenance, FusedNodesThatKeepTheirOutputsNames) {
 
 TEST(Provenance, ChangedLayoutsHideTheNamesOfTensors) {
   const Builder b = residual();
-  Optimised o;
+  RuntimeGraph o;
   o.node("ReorderInput", "ReorderInput", {"x"}, {"r0"});
   o.node("a/relu1/out_nchwc", "Conv", {"r0", "w"}, {"r1"});
   // The node has the name of the batch normalisation; it also adds the shortcut and applies the
@@ -115,9 +115,9 @@ TEST(Provenance, ChangedLayoutsHideTheNamesOfTensors) {
 
 TEST(Provenance, AReorderingMayAbsorbATranspose) {
   Builder b("m");
-  const Value y = b.conv("conv", image(b, 4), 8, {});
+  const Value y = b.conv("conv", photo(b, 4), 8, {});
   finish(b, b.transpose("transpose", y, {0, 2, 3, 1}));
-  Optimised o;
+  RuntimeGraph o;
   o.node("conv/out_nchwc", "Conv", {"x", "w"}, {"r0"});
   o.node("ReorderOutput", "ReorderOutput", {"r0"}, {"y"});
   const Provenance p = trace_provenance(b.graph(), o.graph());
@@ -135,7 +135,7 @@ TEST(Provenance, ConstantsAndWhatFollowsFromThemAreFolded) {
   Value y = b.node("product", "MatMul", {x, turned});
   y = b.binary("scaled", "Mul", y, b.node("cast", "Cast", {width}));
   finish(b, y);
-  Optimised o;
+  RuntimeGraph o;
   o.weight("turn/out").weight("cast/out");
   o.node("product", "MatMul", {"x", "turn/out"}, {"product/out"});
   o.node("scaled", "Mul", {"product/out", "cast/out"}, {"y"});
@@ -149,11 +149,11 @@ TEST(Provenance, ConstantsAndWhatFollowsFromThemAreFolded) {
 
 TEST(Provenance, EqualNodesAreExecutedOnce) {
   Builder b("m");
-  const Value x = image(b, 4);
+  const Value x = photo(b, 4);
   const Value first = b.unary("first", "Exp", x);
   const Value second = b.unary("second", "Exp", x);
   finish(b, b.add("sum", b.unary("tanh", "Tanh", first), second));
-  Optimised o;
+  RuntimeGraph o;
   o.node("first", "Exp", {"x"}, {"first/out"});
   o.node("tanh", "Tanh", {"first/out"}, {"tanh/out"});
   o.node("sum", "Add", {"tanh/out", "first/out"}, {"y"});
@@ -164,11 +164,11 @@ TEST(Provenance, EqualNodesAreExecutedOnce) {
 
 TEST(Provenance, WhatIsSkippedBelongsToItsReader) {
   Builder b("m");
-  const Value x = image(b, 4);
+  const Value x = photo(b, 4);
   const Value same = b.unary("same", "Identity", x);
   finish(b, b.relu("relu", same));
   b.unary("unused", "Exp", x);
-  Optimised o;
+  RuntimeGraph o;
   o.node("relu", "Relu", {"x"}, {"y"});
   const Provenance p = trace_provenance(b.graph(), o.graph());
   EXPECT_EQ(p.names(0), (Names{"same", "relu"}));
@@ -181,7 +181,7 @@ TEST(Provenance, FusionsWithNamesOfTheRuntimesOwn) {
   Value y = b.dense("dense", {"x", 8}, 8);
   y = b.binary("gelu/Mul", "Mul", y, b.unary("gelu/Erf", "Erf", y));
   finish(b, y);
-  Optimised o;
+  RuntimeGraph o;
   o.node("dense/MatMul", "MatMul", {"x", "dense/weight"}, {"dense/MatMul/out"});
   o.node("BiasGelu", "BiasGelu", {"dense/MatMul/out", "dense/bias"}, {"y"});
   const Provenance p = trace_provenance(b.graph(), o.graph());
@@ -191,15 +191,15 @@ TEST(Provenance, FusionsWithNamesOfTheRuntimesOwn) {
 
 TEST(Provenance, NodesWithoutNamesAreCalledByTheirPlace) {
   Builder b("m");
-  finish(b, b.relu("", image(b, 4)));
-  Optimised o;
+  finish(b, b.relu("", photo(b, 4)));
+  RuntimeGraph o;
   o.node("", "Relu", {"x"}, {"y"});
   EXPECT_EQ(trace_provenance(b.graph(), o.graph()).names(0), Names{"Relu_0"});
 }
 
 TEST(Provenance, AForeignGraphStandsForNothing) {
   const Builder b = residual();
-  Optimised o;
+  RuntimeGraph o;
   o.node("other", "Exp", {"somewhere"}, {"else"});
   o.node("", "Exp", {}, {});
   const Provenance p = trace_provenance(b.graph(), o.graph());

@@ -8,8 +8,6 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
 class AnnotatedTest : public WatchedTest {
  protected:
   static std::string example(const std::string& name) { return places::build("examples/") + name; }

@@ -42,26 +42,27 @@ TEST_F(DiffTest, EveryFormatHasTheSameNumbers) {
   const Finished finished =
       run({"diff", "a.xsp", "b.xsp", "--format", "json", "--fail-on-regression", "20"});
   EXPECT_EQ(finished.status, 3);
-  const auto json = nlohmann::json::parse(finished.out, nullptr, false);
-  ASSERT_TRUE(json.is_object()) << finished.out;
-  EXPECT_EQ(json["evaluations"], nlohmann::json({"a.xsp", "b.xsp"}));
-  ASSERT_EQ(json["model"].size(), 1u);
-  const double ratio = json["model"][0]["ratio_b"];
+  const auto printed = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_TRUE(printed.is_object()) << finished.out;
+  EXPECT_EQ(printed["evaluations"], nlohmann::json({"a.xsp", "b.xsp"}));
+  ASSERT_EQ(printed["model"].size(), 1u);
+  const double ratio = printed["model"][0]["ratio_b"];
   EXPECT_GT(ratio, 3);
   EXPECT_LT(ratio, 5);
-  EXPECT_EQ(json["model"][0]["verdict_b"], "slower");
-  ASSERT_EQ(json["layers"].size(), 3u);
+  EXPECT_EQ(printed["model"][0]["verdict_b"], "slower");
+  ASSERT_EQ(printed["layers"].size(), 3u);
   double differences = 0;
   double sums = 0;
-  for (const auto& row : json["layers"]) {
+  for (const auto& row : printed["layers"]) {
     EXPECT_EQ(row["matched_b"], "name");
     EXPECT_GT(row["difference_b_ns"], 0);
     differences += row["difference_b_ns"].get<double>();
     sums += row["latency_b_ns"].get<double>() - row["latency_a_ns"].get<double>();
   }
   EXPECT_NEAR(differences, sums, 1e-3);
-  EXPECT_EQ(json["not_measured"]["kernels"], "not measured: A: no GPU: the runs were on the CPU");
-  EXPECT_EQ(json["regression"]["tripped"], true);
+  EXPECT_EQ(printed["not_measured"]["kernels"],
+            "not measured: A: no GPU: the runs were on the CPU");
+  EXPECT_EQ(printed["regression"]["tripped"], true);
   const Finished csv = run({"diff", "a.xsp", "b.xsp", "--table", "layers", "--format", "csv"});
   EXPECT_EQ(csv.out.substr(0, csv.out.find(',')), "index");
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 4);
@@ -119,9 +120,9 @@ TEST_F(DiffTest, WithoutAnythingToCompareItFailsInEveryFormat) {
   const Finished text = run({"diff", "a.xsp", "a.xsp", "--batch", "3"});
   EXPECT_EQ(text.status, 4) << text.out << text.err;
   EXPECT_EQ(text.err, "error: " + why + "\n");
-  const Finished json = run({"diff", "a.xsp", "a.xsp", "--batch", "3", "--format", "json"});
-  EXPECT_EQ(json.status, 4) << json.out << json.err;
-  const auto answer = nlohmann::json::parse(json.out, nullptr, false);
+  const Finished printed = run({"diff", "a.xsp", "a.xsp", "--batch", "3", "--format", "json"});
+  EXPECT_EQ(printed.status, 4) << printed.out << printed.err;
+  const auto answer = nlohmann::json::parse(printed.out, nullptr, false);
   EXPECT_EQ(answer["not_measured"]["model"], why);
   // One table is enough, and the facts are one if nothing else is asked for.
   EXPECT_EQ(run({"diff", "a.xsp", "a.xsp", "--batch", "1"}).status, 0);

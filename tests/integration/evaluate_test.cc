@@ -7,12 +7,12 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kModel = "fake:layers=2,us=200,wait=sleep";
+constexpr const char* kSleepingModel = "fake:layers=2,us=200,wait=sleep";
 
 class EvaluateTest : public XspTest {
  protected:
   Finished evaluate(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), {"evaluate", kModel, "--framework", "fake"});
+    arguments.insert(arguments.begin(), {"evaluate", kSleepingModel, "--framework", "fake"});
     arguments.insert(arguments.end(), {"-o", "a.xsp"});
     return run(arguments);
   }
@@ -87,7 +87,7 @@ TEST_F(EvaluateTest, TheAnalysisOfSlowRequestsHasTheNumbersOfTheAnswer) {
 TEST_F(EvaluateTest, BatchesOfOneSizeHaveItAndOthersHaveNone) {
   const auto load = [&](const std::string& clients, const std::string& most) {
     const Finished finished =
-        run({"evaluate", kModel, "--framework", "fake", "--scenario", "closed", "--clients",
+        run({"evaluate", kSleepingModel, "--framework", "fake", "--scenario", "closed", "--clients",
              clients, "--max-batch", most, "--requests", "202", "-o", most + ".xsp"});
     ASSERT_EQ(finished.status, 0) << finished.err;
   };
@@ -153,7 +153,7 @@ TEST_F(EvaluateTest, AnInterruptedSearchKeepsItsLoads) {
     return true;
   };
   const Finished finished =
-      run({"evaluate", kModel, "--framework", "fake", "--scenario", "max-rate", "--bound",
+      run({"evaluate", kSleepingModel, "--framework", "fake", "--scenario", "max-rate", "--bound",
            "p90=5ms", "--requests", "300", "-o", "a.xsp"},
           options);
   EXPECT_EQ(finished.status, 1) << finished.err;
@@ -184,7 +184,8 @@ TEST_F(EvaluateTest, AnInterruptedLoadKeepsWhatWasAnswered) {
       ::kill(pid, SIGINT);
       return true;
     };
-    std::vector<std::string> words = {"evaluate", kModel, "--framework", "fake", "-o", "a.xsp"};
+    std::vector<std::string> words = {"evaluate", kSleepingModel, "--framework",
+                                      "fake",     "-o",           "a.xsp"};
     words.insert(words.end(), load.begin(), load.end());
     const Finished finished = run(words, options);
     EXPECT_EQ(finished.status, 1) << finished.err;

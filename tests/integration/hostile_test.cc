@@ -15,7 +15,6 @@ namespace xsp::integration {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::seconds;
 
 constexpr const char* kEndless =
     "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i > 0) ";
@@ -110,7 +109,7 @@ TEST_F(HostileTest, TheViewsOfAFileAreNeverRead) {
       EXPECT_EQ(one["status"], one["id"] == "rows.xsp" ? "ok" : "unreadable") << one;
     }
     get(port, "/api/v1/evaluations/rows.xsp/timeline");
-    EXPECT_LT(Clock::now() - before, seconds(20));
+    EXPECT_LT(Clock::now() - before, std::chrono::seconds(20));
   });
   EXPECT_EQ(finished.status, 0) << finished.err;
 }
@@ -188,14 +187,14 @@ TEST_F(HostileTest, AServerThatWaitsForAnAnswerEndsSoonAfterItIsAskedTo) {
     ASSERT_NE(reader, 0);
     ::kill(reader, SIGSTOP);
     waiting = std::thread([port] { get(port, "/api/v1/evaluations/bad.xsp?again=1"); });
-    std::this_thread::sleep_for(seconds(2));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     good = get(port, "/api/v1/evaluations/good.xsp");
     asked = Clock::now();
   });
   if (waiting.joinable()) waiting.join();
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_NE(good.find("HTTP/1.1 200"), std::string::npos) << good;
-  EXPECT_LT(Clock::now() - asked, seconds(30));
+  EXPECT_LT(Clock::now() - asked, std::chrono::seconds(30));
 }
 
 TEST_F(HostileTest, WhoAsksAndIsKilledLeavesNoProcessBehind) {
@@ -209,7 +208,7 @@ TEST_F(HostileTest, WhoAsksAndIsKilledLeavesNoProcessBehind) {
     return true;
   };
   run({"query", "a.xsp", kEndless + std::string("SELECT max(i) FROM t")}, options);
-  const auto until = Clock::now() + seconds(30);
+  const auto until = Clock::now() + std::chrono::seconds(30);
   while (::kill(reader, 0) == 0 && Clock::now() < until) {
     std::ifstream stat("/proc/" + std::to_string(reader) + "/stat");
     std::string text((std::istreambuf_iterator<char>(stat)), {});

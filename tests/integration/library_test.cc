@@ -12,9 +12,7 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
-constexpr const char* kProgram =
+constexpr const char* kInferences =
     "#include <cblas.h>\n"
     "#include <stdio.h>\n"
     "#include <stdlib.h>\n"
@@ -32,7 +30,7 @@ constexpr const char* kProgram =
 class LibraryTest : public WatchedTest {
  protected:
   void build_program() const {
-    write_file("blas.c", kProgram);
+    write_file("blas.c", kInferences);
     const std::string path = (folder / "blas").string();
     ASSERT_EQ(std::system(("cc -o " + path + " " + path + ".c -lblas").c_str()), 0);
   }

@@ -9,8 +9,6 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
 // A long path ends a line of the output, wherever that falls.
 std::string on_one_line(const std::string& text) {
   return std::regex_replace(text, std::regex("\\s+"), " ");

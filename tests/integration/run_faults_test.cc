@@ -13,7 +13,6 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
 constexpr const char* kNotWritten = "file not writable or at its limit";
 constexpr const char* kKilled = "process ended before writing";
 

@@ -7,8 +7,6 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
 class RunFrameworksTest : public WatchedTest {
  protected:
   Finished watched(const std::string& program) const {

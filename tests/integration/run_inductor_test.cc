@@ -9,8 +9,6 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
 constexpr const char* kTorch = R"(
 import types
 __version__ = '1.4.0'

@@ -372,9 +372,7 @@ TEST_F(RunTest, ASizeLimitGivesUpDetailFirst) {
 
 // ---- Python -------------------------------------------------------------------------------------
 
-constexpr const char* kPython = "/usr/bin/python3";
-
-constexpr const char* kModel =
+constexpr const char* kTorchProgram =
     "import torch\n"
     "torch.manual_seed(0)\n"
     "net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(),\n"
@@ -387,7 +385,7 @@ bool has_torch() { return std::system("/usr/bin/python3 -c 'import torch' 2>/dev
 
 TEST_F(RunTest, EveryModuleOfPyTorchIsALayerUnderItsModel) {
   if (!has_torch()) GTEST_SKIP() << kPython << " has no torch";
-  write_file("infer.py", kModel);
+  write_file("infer.py", kTorchProgram);
   const Finished finished = watch({kPython, "infer.py"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.out, "torch.Size([1, 2])\n");
@@ -423,7 +421,7 @@ TEST_F(RunTest, EveryModuleOfPyTorchIsALayerUnderItsModel) {
 
 TEST_F(RunTest, LeveledRunsGiveEachLevelItsOwn) {
   if (!has_torch()) GTEST_SKIP() << kPython << " has no torch";
-  write_file("infer.py", kModel);
+  write_file("infer.py", kTorchProgram);
   const Finished finished = run({"run", "--leveled", "--", kPython, "infer.py"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   const auto runs = query("infer.xsp",

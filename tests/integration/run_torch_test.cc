@@ -6,8 +6,6 @@
 namespace xsp::integration {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";
-
 class RunTorchTest : public WatchedTest {
  protected:
   void SetUp() override {

@@ -14,6 +14,9 @@
 
 namespace xsp::integration {
 
+// The system's Python, which has what tools/deps.sh installs.
+constexpr const char* kPython = "/usr/bin/python3";
+
 struct Finished {
   int status = -1;  // exit status; 128 + signal if one killed it
   std::string out;

@@ -51,9 +51,9 @@ class ServeRequestsTest : public XspTest {
   json remove(uint16_t port, const std::string& target) const {
     return body_of(send_request(port, "DELETE", "/api/v1" + target, "", token_));
   }
-  static std::string sweep_text(const std::string& name, const std::string& seconds) {
+  static std::string sweep_text(const std::string& name, const std::string& max_time) {
     return "name: " + name + "\nmodels: [first]\nframeworks: [fake]\nbatches: [1, 2]\n" +
-           "options: {max-time: " + seconds + ", no-peaks: true}\n";
+           "options: {max-time: " + max_time + ", no-peaks: true}\n";
   }
   // Waits until `is_so` holds for the sweep, and returns what the server says of it.
   static json sweep_when(uint16_t port, const std::string& name,

@@ -16,12 +16,14 @@
 #include "desk/analyze/catalogue.h"
 #include "desk/analyze/embedded.h"
 #include "desk/analyze/run.h"
+#include "desk/store/testing.h"
 #include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
 
 using store::Database;
+using store::number;
 using store::Table;
 
 Database with_prelude() {
@@ -36,12 +38,6 @@ Table query(Database& database, const std::string& sql) {
   Result<Table> table = database.query(sql);
   EXPECT_TRUE(table.ok()) << table.error().text;
   return table.ok() ? std::move(table).value() : Table();
-}
-
-double number(const store::Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::nan("");
 }
 
 TEST(Prelude, QuantilesInterpolate) {

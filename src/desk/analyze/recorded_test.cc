@@ -16,21 +16,18 @@
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
+#include "desk/store/testing.h"
 #include "tests/places.h"
 
 namespace xsp::analyze {
 namespace {
 
+using store::number;
+
 namespace fs = std::filesystem;
 
 Result<store::Database> recorded() {
   return store::Database::open(places::build("tests/data/h200_resnet50.xsp"));
-}
-
-double number(const store::Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
-  return std::nan("");
 }
 
 // Returns the sum of a column over an analysis's rows, those of batch 1.

@@ -13,6 +13,7 @@
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
+#include "desk/store/testing.h"
 
 namespace xsp::analyze {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 using statistics::Block;
 using statistics::Estimate;
 using store::Database;
+using store::number;
 using store::Table;
 
 // One run of made-up inferences.
@@ -122,12 +124,6 @@ class Maker {
   std::normal_distribution<double> normal_;
   int64_t span_id_ = 0;
 };
-
-double number(const store::Value& value) {
-  if (const auto* integer = std::get_if<int64_t>(&value)) return static_cast<double>(*integer);
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  return std::nan("");
-}
 
 Estimate estimate_of(const MadeRun& made) {
   return statistics::estimate(made.latencies_ns, made.blocks);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Outcome {
+struct Printed {
   int status = -1;
   std::string out;
   std::string err;
@@ -40,13 +40,13 @@ class ModelsVerb : public testing::Test {
     return text.str();
   }
 
-  Outcome run(const std::string& arguments) const {
+  Printed run(const std::string& arguments) const {
     const fs::path out = folder_ / "out.txt";
     const fs::path err = folder_ / "err.txt";
     const std::string command = "cd " + folder_.string() + " && " + places::bin("xsp") +
                                 " models " + arguments + " >" + out.string() + " 2>" + err.string();
     const int status = std::system(command.c_str());
-    Outcome outcome = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+    Printed outcome = {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
     fs::remove(out);
     fs::remove(err);
     return outcome;
@@ -56,7 +56,7 @@ class ModelsVerb : public testing::Test {
 };
 
 TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
-  const Outcome json = run("--list --format json");
+  const Printed json = run("--list --format json");
   ASSERT_EQ(json.status, 0) << json.err;
   const auto list = nlohmann::json::parse(json.out);
   ASSERT_GT(list.size(), zoo::all_models().size());
@@ -72,7 +72,7 @@ TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
     EXPECT_GT(model.at("file_bytes").get<int64_t>(), 4 * model.at("parameters").get<int64_t>());
     EXPECT_FALSE(model.at("inputs").empty());
   }
-  const Outcome table = run("");
+  const Printed table = run("");
   EXPECT_EQ(table.status, 0);
   EXPECT_NE(table.out.find("resnet50"), std::string::npos);
   EXPECT_NE(table.out.find("package magika"), std::string::npos);
@@ -80,16 +80,16 @@ TEST_F(ModelsVerb, ListsForProgramsAndPeople) {
 }
 
 TEST_F(ModelsVerb, ShowsAndChecksManifests) {
-  const Outcome shown = run("show 'magika@^1.0'");
+  const Printed shown = run("show 'magika@^1.0'");
   EXPECT_EQ(shown.status, 0) << shown.err;
   EXPECT_NE(shown.out.find("onnxruntime >=1.17 <2"), std::string::npos) << shown.out;
-  const Outcome unknown = run("show magica");
+  const Printed unknown = run("show magica");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_NE(unknown.err.find("did you mean 'magika'?"), std::string::npos) << unknown.err;
   EXPECT_EQ(run("show 'magika@>=2'").status, 2);
 
   std::ofstream(folder_ / "bad.yaml") << "name: bad\nversion: 1.0\ntask: x\nmodel: {paths: a}\n";
-  const Outcome bad = run("check bad.yaml");
+  const Printed bad = run("check bad.yaml");
   EXPECT_EQ(bad.status, 1);
   EXPECT_EQ(bad.out,
             "bad.yaml:2: version: '1.0' is not a semantic version: write one like 1.0.3\n"
@@ -106,7 +106,7 @@ TEST_F(ModelsVerb, ACheckFindsWhatWouldStopALaterRun) {
          "framework: {name: onnxruntim}\nmodel: {zoo: resnet5}\ninputs:\n"
          "  - {name: data, from: image, steps: [decode, resize_pilow: {short: 256}]}\noutputs:\n"
          "  - name: prob\n    steps: [softmax, top: {cuont: 5}]\n    labels: {path: absent.txt}\n";
-  const Outcome found = run("check net.yaml");
+  const Printed found = run("check net.yaml");
   EXPECT_EQ(found.status, 1);
   EXPECT_EQ(found.out,
             "net.yaml:5: framework.name: onnxruntim: there is no such adapter: did you mean "
@@ -163,7 +163,7 @@ TEST_F(ModelsVerb, ACheckComparesTheTensorsWithTheModelsOwn) {
     EXPECT_NE(check("input", "uint8", "[N, 3, 128, 128]", source)
                   .out.find("net.yaml:8: inputs[0].dtype: the model has input float32["),
               std::string::npos);
-    const Outcome other = check("data", "float32", "[N, 3, 128, 128]", source);
+    const Printed other = check("data", "float32", "[N, 3, 128, 128]", source);
     EXPECT_NE(other.out.find("net.yaml:7: inputs[0].name: the model has no 'data': it has input "),
               std::string::npos)
         << other.out;
@@ -175,10 +175,10 @@ TEST_F(ModelsVerb, ACheckComparesTheTensorsWithTheModelsOwn) {
 
 TEST_F(ModelsVerb, ImportsAnOlderManifest) {
   std::ofstream(folder_ / "old.yml") << "name: old\nversion: 1.0\nmodel: {graph_path: a.onnx}\n";
-  const Outcome imported = run("import old.yml -o new.yaml");
+  const Printed imported = run("import old.yml -o new.yaml");
   EXPECT_EQ(imported.status, 0) << imported.err;
   EXPECT_NE(imported.err.find("old.yml:1: version: '1.0'"), std::string::npos) << imported.err;
-  const Outcome without_model = run("check new.yaml");
+  const Printed without_model = run("check new.yaml");
   EXPECT_EQ(without_model.status, 1);
   EXPECT_NE(without_model.out.find("a.onnx: no such file"), std::string::npos) << without_model.out;
   ASSERT_EQ(run("build mobilenet_v1_0.25_128 -o a.onnx").status, 0);
@@ -188,12 +188,12 @@ TEST_F(ModelsVerb, ImportsAnOlderManifest) {
 }
 
 TEST_F(ModelsVerb, BuildsAndRefusesToOverwrite) {
-  const Outcome built = run("build mobilenet_v2 --seed 3");
+  const Printed built = run("build mobilenet_v2 --seed 3");
   ASSERT_EQ(built.status, 0) << built.err;
   EXPECT_EQ(built.out, "");
   const fs::path path = folder_ / "mobilenet_v2.onnx";
   EXPECT_EQ(fs::file_size(path), zoo::find_model("mobilenet_v2")->file_bytes);
-  const Outcome again = run("build mobilenet_v2");
+  const Printed again = run("build mobilenet_v2");
   EXPECT_EQ(again.status, 1);
   EXPECT_NE(again.err.find("error: mobilenet_v2.onnx: cannot be written: File exists"),
             std::string::npos);
@@ -201,20 +201,20 @@ TEST_F(ModelsVerb, BuildsAndRefusesToOverwrite) {
 }
 
 TEST_F(ModelsVerb, UsageErrorsExitWithTwo) {
-  const Outcome unknown = run("build resnt50");
+  const Printed unknown = run("build resnt50");
   EXPECT_EQ(unknown.status, 2);
   EXPECT_NE(unknown.err.find("did you mean 'resnet50'"), std::string::npos);
   EXPECT_EQ(run("build").status, 2);
   EXPECT_EQ(run("build resnet50 --seed minus").status, 2);
   EXPECT_EQ(run("--format yaml").status, 2);
-  const Outcome batch = run("build resnet50 --batch 4");
+  const Printed batch = run("build resnet50 --batch 4");
   EXPECT_EQ(batch.status, 2);
   EXPECT_NE(batch.err.find("takes any batch size"), std::string::npos) << batch.err;
   EXPECT_TRUE(fs::is_empty(folder_));
 }
 
 TEST_F(ModelsVerb, TheEndingOfTheFileNamesTheFormat) {
-  const Outcome wrong = run("build mobilenet_v2 -o net.tflite");
+  const Printed wrong = run("build mobilenet_v2 -o net.tflite");
   EXPECT_EQ(wrong.status, 2);
   EXPECT_EQ(wrong.err,
             "error: net.tflite: no ending of a format that xsp writes (.onnx, .caffemodel, "
@@ -227,7 +227,7 @@ TEST_F(ModelsVerb, TheEndingOfTheFileNamesTheFormat) {
 }
 
 TEST_F(ModelsVerb, HelpShowsExamples) {
-  const Outcome help = run("--help");
+  const Printed help = run("--help");
   EXPECT_EQ(help.status, 0);
   EXPECT_NE(help.out.find("Examples:"), std::string::npos);
 }

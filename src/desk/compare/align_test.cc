@@ -17,7 +17,7 @@ namespace {
 using Layers = std::vector<AlignedLayer>;
 
 // Returns "name:0,1=2 ...": the kind of match, the first side's layers, the second side's.
-std::string text_of(const std::vector<Match>& matches) {
+std::string pairs_of(const std::vector<Match>& matches) {
   std::string text;
   const auto list = [](const std::vector<size_t>& indices) {
     std::string joined;
@@ -31,7 +31,7 @@ std::string text_of(const std::vector<Match>& matches) {
   return text;
 }
 std::string aligned(const Layers& first, const Layers& second) {
-  return text_of(align(first, second));
+  return pairs_of(align(first, second));
 }
 
 const Layers kPlain = {{"conv1", "Conv", {}, 100},

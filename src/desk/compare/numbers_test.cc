@@ -154,7 +154,7 @@ class Numbers : Answers {
     // Layers that a device ran come from the kernel run, whose recording costs a different time.
     const Table device =
         query("SELECT on_device FROM layer_run WHERE batch = " + std::to_string(batch));
-    const bool on_device = !device.rows.empty() && text(device.rows[0][0]) == "true";
+    const bool on_device = !device.rows.empty() && as_text(device.rows[0][0]) == "true";
     if (added && !on_device && items.count("less the cost of recording") != 0) {
       EXPECT_NEAR(-items["less the cost of recording"], *added, close(*added));
     }
@@ -299,7 +299,7 @@ class Numbers : Answers {
   // A watched program has the same step everywhere.
   void steps_are_the_same_everywhere(int64_t batch) {
     const Table program = query("SELECT batch, is_ahead FROM program_step");
-    if (program.rows.empty() || text(program.rows[0][0]) != std::to_string(batch)) return;
+    if (program.rows.empty() || as_text(program.rows[0][0]) != std::to_string(batch)) return;
     const Place of_causes = {"time_of_step", "cause", {"step"}, "time_ns"};
     const auto step = sum(of_causes, batch);
     ASSERT_TRUE(step);
@@ -322,15 +322,15 @@ class Numbers : Answers {
     for (const auto& period : periods.rows) {
       size_t told = 0;
       found->each([&](const auto& row) {
-        if (found->at(row, "process") != text(period[0])) return;
-        const bool is_of_causes =
-            found->at(row, "level") == text(period[1]) && found->at(row, "part") == text(period[2]);
+        if (found->at(row, "process") != as_text(period[0])) return;
+        const bool is_of_causes = found->at(row, "level") == as_text(period[1]) &&
+                                  found->at(row, "part") == as_text(period[2]);
         const double value = found->value(row, "step_ns");
         if (is_of_causes) {
           ++told;
           total += value * number(period[3]);
           steps += number(period[3]);
-        } else if (text(program.rows[0][1]) == "true" && found->at(row, "part") != "first") {
+        } else if (as_text(program.rows[0][1]) == "true" && found->at(row, "part") != "first") {
           EXPECT_TRUE(std::isnan(value)) << "the host's starts pass for a step";
           EXPECT_EQ(found->at(row, "told_by").rfind("not told", 0), 0u);
         }
@@ -372,7 +372,7 @@ class Numbers : Answers {
         query("SELECT level_name(level), doubt, kind FROM level_doubt WHERE batch = " +
               std::to_string(batch));
     for (const auto& row : doubted.rows) {
-      const std::string level = text(row[0]), doubt = text(row[1]), kind = text(row[2]);
+      const std::string level = as_text(row[0]), doubt = as_text(row[1]), kind = as_text(row[2]);
       for (const analyze::Analysis& analysis : *analyze::catalogue()) {
         if (std::find(analysis.needs.begin(), analysis.needs.end(), level) ==
             analysis.needs.end()) {
@@ -415,7 +415,7 @@ class Numbers : Answers {
     EXPECT_TRUE(lines.ok());
     if (lines.ok()) all = *lines;
     for (const auto& row : found->table().rows) {
-      for (const Value& cell : row) all.push_back(text(cell));
+      for (const Value& cell : row) all.push_back(as_text(cell));
     }
     return all;
   }

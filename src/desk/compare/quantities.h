@@ -15,19 +15,15 @@
 #include "desk/analyze/prelude.h"
 #include "desk/analyze/run.h"
 #include "desk/store/database.h"
+#include "desk/store/testing.h"
 
 namespace xsp::compare {
 
+using store::number;
 using store::Table;
 using store::Value;
 
-inline double number(const Value& value) {
-  if (const auto* real = std::get_if<double>(&value)) return *real;
-  if (const auto* whole = std::get_if<int64_t>(&value)) return static_cast<double>(*whole);
-  return std::nan("");
-}
-
-inline std::string text(const Value& value) {
+inline std::string as_text(const Value& value) {
   if (const auto* one = std::get_if<std::string>(&value)) return *one;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
   return std::isnan(number(value)) ? "" : std::to_string(static_cast<int64_t>(number(value)));
@@ -49,12 +45,12 @@ class Rows {
   void each(const std::function<void(const std::vector<Value>&)>& see) const {
     const auto batch = column("batch");
     for (const auto& row : table_.rows) {
-      if (!batch || text(row[*batch]) == batch_) see(row);
+      if (!batch || as_text(row[*batch]) == batch_) see(row);
     }
   }
   std::string at(const std::vector<Value>& row, const std::string& name) const {
     const auto found = column(name);
-    return found ? text(row[*found]) : "";
+    return found ? as_text(row[*found]) : "";
   }
   double value(const std::vector<Value>& row, const std::string& name) const {
     const auto found = column(name);

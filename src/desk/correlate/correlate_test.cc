@@ -10,11 +10,6 @@
 namespace xsp::correlate {
 namespace {
 
-constexpr uint8_t kModel = XSP_LEVEL_MODEL;
-constexpr uint8_t kLayer = XSP_LEVEL_LAYER;
-constexpr uint8_t kApi = XSP_LEVEL_API;
-constexpr uint8_t kKernel = XSP_LEVEL_KERNEL;
-
 TestSpan make(int64_t start, int64_t end, uint8_t level, size_t stream = 0, uint32_t thread = 1) {
   TestSpan span;
   span.start_ns = start;

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "desk/correlate/testing.h"
 #include "shared/trace/testing.h"
 #include "xsp/xsp.h"
 
 namespace xsp::correlate {
 namespace {
 
-constexpr uint8_t kIterationKey = 1;
+constexpr uint8_t kStepKey = 1;
 
 void put_text(std::vector<uint8_t>* out, const std::string& text) {
   out->push_back(static_cast<uint8_t>(text.size()));  // a varint of one byte
@@ -54,7 +55,7 @@ class StepsTest : public testing::Test {
       record.site_id = span.site;
       record.bits = trace::Record::kGiven;
       if (span.iteration >= 0) {
-        record.key = kIterationKey;
+        record.key = kStepKey;
         record.payload = static_cast<uint64_t>(span.iteration);
       }
       ring.add(record);
@@ -71,7 +72,7 @@ class StepsTest : public testing::Test {
   TraceSteps find() {
     {
       trace::TestFile file(scratch_.path());
-      std::vector<uint8_t> key = {static_cast<uint8_t>(trace::TableEntry::kKey), kIterationKey};
+      std::vector<uint8_t> key = {static_cast<uint8_t>(trace::TableEntry::kKey), kStepKey};
       put_text(&key, "iteration");
       add_entry(key);
       file.append(trace::ChunkType::kTable, tables_);
@@ -107,8 +108,6 @@ class StepsTest : public testing::Test {
 };
 
 constexpr uint32_t kApplication = XSP_LEVEL_APPLICATION;
-constexpr uint32_t kModel = XSP_LEVEL_MODEL;
-constexpr uint32_t kLayer = XSP_LEVEL_LAYER;
 
 TEST_F(StepsTest, ATraceWithoutStepsHasNone) {
   const uint32_t process = site(kApplication, "process");

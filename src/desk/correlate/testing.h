@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "desk/correlate/correlate.h"
+#include "xsp/xsp.h"
 
 namespace xsp::correlate {
 
@@ -23,6 +24,10 @@ struct TestSpan {
 };
 
 inline constexpr uint32_t kIterationKey = 7;
+inline constexpr uint8_t kModel = XSP_LEVEL_MODEL;
+inline constexpr uint8_t kLayer = XSP_LEVEL_LAYER;
+inline constexpr uint8_t kApi = XSP_LEVEL_API;
+inline constexpr uint8_t kKernel = XSP_LEVEL_KERNEL;
 
 // Spans in the order in which each stream emitted them. Each has a site of its own.
 class TestTrace final : public Source {

@@ -8,7 +8,7 @@ namespace xsp::experiment {
 namespace {
 
 // A subject in simulated time: running it advances the clock.
-class Simulated : public Subject {
+class CountedWork : public Subject {
  public:
   Result<Block> run(int iterations, double) override {
     counted += iterations;
@@ -42,7 +42,7 @@ class Simulated : public Subject {
 };
 
 TEST(Counted, AFewTimesEverythingAfterSomeWarmUp) {
-  Simulated subject;
+  CountedWork subject;
   const std::atomic<int> stop = 0;
   const Series series = measure_few(subject, 1, 7, {3, 2, 60}, subject.environment(), stop);
   EXPECT_EQ(subject.warmed, 3);
@@ -55,7 +55,7 @@ TEST(Counted, AFewTimesEverythingAfterSomeWarmUp) {
 }
 
 TEST(Counted, OnceIsCountedHoweverLongItTakes) {
-  Simulated subject;
+  CountedWork subject;
   subject.latency_ns = 100'000'000'000;
   const std::atomic<int> stop = 0;
   const Series series = measure_few(subject, 1, 1, {1, 3, 60}, subject.environment(), stop);
@@ -64,7 +64,7 @@ TEST(Counted, OnceIsCountedHoweverLongItTakes) {
 }
 
 TEST(Counted, AStretchIsOneBlockOfTheWantedLength) {
-  Simulated subject;
+  CountedWork subject;
   const std::atomic<int> stop = 0;
   const Series series = measure_stretch(subject, 1, 3, subject.environment(), stop);
   ASSERT_EQ(series.blocks.size(), 1u);
@@ -75,7 +75,7 @@ TEST(Counted, AStretchIsOneBlockOfTheWantedLength) {
 }
 
 TEST(Counted, ADeathLeavesWhatWasCounted) {
-  Simulated subject;
+  CountedWork subject;
   subject.dies_at = 6;
   const std::atomic<int> stop = 0;
   const Series series = measure_few(subject, 1, 1, {3, 9, 60}, subject.environment(), stop);
@@ -86,7 +86,7 @@ TEST(Counted, ADeathLeavesWhatWasCounted) {
 }
 
 TEST(Counted, AnInterruptEndsIt) {
-  Simulated subject;
+  CountedWork subject;
   std::atomic<int> stop = 0;
   subject.after = [&stop] { stop = 1; };
   const Series series = measure_stretch(subject, 1, 3, subject.environment(), stop);

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kPairs = {".prototxt+.caffemodel", "-symbol.json+-#.params"};
+const std::vector<std::string> kFilePairs = {".prototxt+.caffemodel", "-symbol.json+-#.params"};
 
 class ModelFiles : public testing::Test {
  protected:
@@ -29,33 +29,33 @@ class ModelFiles : public testing::Test {
 };
 
 TEST_F(ModelFiles, EitherFileFindsTheOther) {
-  auto pair = pair_of(folder / "a.prototxt", kPairs);
+  auto pair = pair_of(folder / "a.prototxt", kFilePairs);
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->stem, "a");
   EXPECT_EQ(pair->other, folder / "a.caffemodel");
-  pair = pair_of(folder / "a.caffemodel", kPairs);
+  pair = pair_of(folder / "a.caffemodel", kFilePairs);
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->other, folder / "a.prototxt");
 }
 
 TEST_F(ModelFiles, DigitsMayBeAnyAndTheLastFileCounts) {
-  auto pair = pair_of(folder / "net-symbol.json", kPairs);
+  auto pair = pair_of(folder / "net-symbol.json", kFilePairs);
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->stem, "net");
   EXPECT_EQ(pair->other, folder / "net-0012.params");
-  pair = pair_of(folder / "net-0000.params", kPairs);
+  pair = pair_of(folder / "net-0000.params", kFilePairs);
   ASSERT_TRUE(pair);
   EXPECT_EQ(pair->stem, "net");
   EXPECT_EQ(pair->other, folder / "net-symbol.json");
 }
 
 TEST_F(ModelFiles, OtherNamesAreNoPairs) {
-  EXPECT_FALSE(pair_of(folder / "net-x.params", kPairs)) << "x is no digit";
-  EXPECT_FALSE(pair_of(folder / "net.json", kPairs));
-  EXPECT_FALSE(pair_of(folder / ".prototxt", kPairs)) << "no stem";
+  EXPECT_FALSE(pair_of(folder / "net-x.params", kFilePairs)) << "x is no digit";
+  EXPECT_FALSE(pair_of(folder / "net.json", kFilePairs));
+  EXPECT_FALSE(pair_of(folder / ".prototxt", kFilePairs)) << "no stem";
   EXPECT_FALSE(pair_of(folder / "a.prototxt", {}));
-  EXPECT_FALSE(pair_of("fake:layers=2", kPairs));
-  const auto lone = pair_of(folder / "lone.prototxt", kPairs);
+  EXPECT_FALSE(pair_of("fake:layers=2", kFilePairs));
+  const auto lone = pair_of(folder / "lone.prototxt", kFilePairs);
   ASSERT_TRUE(lone);
   EXPECT_TRUE(lone->other.empty());
 }

@@ -24,7 +24,7 @@ struct Simulated {
 };
 
 // Lets instances that take `run_ns` for any batch answer a load.
-std::vector<Simulated> simulate(const LoadSettings& settings, int64_t run_ns) {
+std::vector<Simulated> answers_of(const LoadSettings& settings, int64_t run_ns) {
   const std::unique_ptr<Source> source = make_source(settings, 0);
   Queue queue(settings, 0, *source);
   std::vector<Simulated> answers;
@@ -107,7 +107,7 @@ TEST(Queue, WaitsAsLongAsTheoryOfMDcSays) {
   constexpr double kStudent = 2.093;  // 19 degrees of freedom
   for (const size_t instances : {2, 4}) {
     for (const double load : {0.5, 0.8, 0.95}) {
-      const auto answers = simulate(
+      const auto answers = answers_of(
           poisson(load * 1e9 / kRunNs * static_cast<double>(instances), 1'000'000, instances),
           kRunNs);
       std::vector<double> means(kParts, 0);
@@ -133,7 +133,7 @@ TEST(Queue, SeveralInstancesAnswerEachRequestOnce) {
   settings.max_batch = 4;
   settings.max_wait_ns = 300'000;
   std::set<uint64_t> seen;
-  for (const Simulated& one : simulate(settings, 1'000'000)) {
+  for (const Simulated& one : answers_of(settings, 1'000'000)) {
     EXPECT_TRUE(seen.insert(one.id).second) << one.id;
     EXPECT_LE(one.arrival_ns, one.free_ns);
     EXPECT_LE(one.free_ns, one.formed_ns);
@@ -150,7 +150,7 @@ TEST(Queue, AClosedLoopWaitsForCompanionsWhileAnotherInstanceIsBusy) {
   settings.instances = 2;
   settings.max_batch = 2;
   settings.max_wait_ns = 10'000;
-  const auto answers = simulate(settings, 1000);
+  const auto answers = answers_of(settings, 1000);
   ASSERT_EQ(answers.size(), 6u);
   EXPECT_EQ(answers[0].formed_ns, 0);
   EXPECT_EQ(answers[1].formed_ns, 0);

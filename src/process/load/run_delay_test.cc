@@ -11,10 +11,10 @@
 namespace xsp::process {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 void compute_for(std::chrono::milliseconds time) {
-  for (const auto end = Clock::now() + time; Clock::now() < end;) {
+  for (const auto end = Steady::now() + time; Steady::now() < end;) {
   }
 }
 

@@ -14,7 +14,7 @@ namespace xsp::process {
 namespace {
 
 // Runs `does` in a child process that records, waits for the child, and returns its status.
-int in_child(const std::string& path, const std::function<void()>& does) {
+int in_recording_child(const std::string& path, const std::function<void()>& does) {
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);  // ends a child that would never end
@@ -29,7 +29,7 @@ int in_child(const std::string& path, const std::function<void()>& does) {
 TEST(Ends, EndsWithItsLastThread) {
   if (!kForksWithThreads) GTEST_SKIP() << "children with threads cannot be followed here";
   Scratch scratch;
-  const int status = in_child(scratch.path(), [] {
+  const int status = in_recording_child(scratch.path(), [] {
     emit_nested(5);
     syscall(SYS_exit, 3);
   });
@@ -40,7 +40,7 @@ TEST(Ends, EndsWithItsLastThread) {
 TEST(Ends, AThreadThatIsCancelledLeavesNoLock) {
   if (!kForksWithThreads) GTEST_SKIP() << "children with threads cannot be followed here";
   Scratch scratch;
-  const int status = in_child(scratch.path(), [] {
+  const int status = in_recording_child(scratch.path(), [] {
     for (int i = 0; i < 20; ++i) {
       std::atomic<bool> is_cancelled{false};
       std::thread thread([&is_cancelled] {
@@ -64,7 +64,7 @@ TEST(Ends, TheNameOfASpanIsInTheFileBeforeIt) {
   if (!kForksWithThreads) GTEST_SKIP() << "children with threads cannot be followed here";
   for (int i = 0; i < 20; ++i) {
     Scratch scratch;
-    const int status = in_child(scratch.path(), [] {
+    const int status = in_recording_child(scratch.path(), [] {
       xsp_site site = {};
       site.level = XSP_LEVEL_LAYER;
       site.id = xsp_intern_site(XSP_LEVEL_LAYER, "interned before", nullptr);

@@ -94,7 +94,8 @@ def included_module(header, architecture):
 def check_includes(path, text, architecture):
     """Includes go only downward, only to a face, and third-party headers are only in their home."""
     me = module_of(path, architecture)
-    is_test = path.endswith("_test.cc") or path.startswith(("tests/", "bench/", "examples/"))
+    is_test = (path.endswith("_test.cc") or path.startswith(("tests/", "bench/", "examples/"))
+               or "#include <gtest/" in text)
     for number, line in enumerate(text.splitlines(), 1):
         match = re.match(r'\s*#\s*include\s+["<]([^">]+)[">]', line)
         if not match:

@@ -88,6 +88,8 @@ def signature(recipe):
 
 def export_torchscript(recipe, options):
     examples = recipe.examples(options)
+    # The check runs the module once for each batch size: compiling kernels for it would take minutes on a GPU.
+    torch._C._jit_set_texpr_fuser_enabled(False)
     if recipe.scripted:
         script = torch.jit.script(recipe.module)
     else:

@@ -88,7 +88,7 @@ def signature(recipe):
 
 def export_torchscript(recipe, options):
     examples = recipe.examples(options)
-    # The check runs the module once for each batch size: compiling kernels for it would take minutes on a GPU.
+    # The check runs the module once a batch size: compiling kernels for it would take minutes on a GPU.
     torch._C._jit_set_texpr_fuser_enabled(False)
     if recipe.scripted:
         script = torch.jit.script(recipe.module)

@@ -133,7 +133,10 @@ std::string doubt_html(const std::vector<const catalogue::Figure*>& figures) {
   if (doubts.empty()) return {};
   const std::string mark = doubts[0].substr(0, doubts[0].find(':'));
   std::string all;
-  for (const std::string& doubt : doubts) all += (all.empty() ? "" : "; ") + doubt;
+  for (std::string_view doubt : doubts) {
+    if (doubt.starts_with(mark + ": ")) doubt.remove_prefix(mark.size() + 2);
+    all.append(all.empty() ? "" : "; ").append(doubt);
+  }
   return "<small class=\"doubt\" title=\"" + escaped(all) + "\">" + escaped(mark) + "</small>";
 }
 
@@ -158,7 +161,7 @@ std::string table_html(const std::string& id, const std::string& caption,
       const bool is_head = &cell == &row.front();
       html += is_head ? "<th scope=\"row\"" : "<td";
       if (cell.is_number) html += " class=\"n\"";
-      if (cell.key) html += " data-key=\"" + fmt::format("{}", *cell.key) + "\"";
+      if (cell.key) html += " data-key=\"" + fmt::format("{:.6g}", *cell.key) + "\"";
       if (!cell.style.empty()) html += " style=\"" + escaped(cell.style) + "\"";
       html += ">" + cell.html + (is_head ? "</th>" : "</td>");
     }

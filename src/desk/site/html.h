@@ -25,7 +25,7 @@ std::string number_text(double value, std::string_view unit);
 struct Cell {
   std::string html;
   std::optional<double> key;  // sorts the column; nothing: the text does
-  std::string style;          // of the cell, such as a colour; empty: none
+  std::string style;          // of the cell; --tint colours it (site.css); empty: none
   bool is_number = false;
 };
 Cell text_cell(std::string_view text);
@@ -36,7 +36,7 @@ Cell batch_cell(int64_t batch);
 // title, if it has one. A figure that was not measured says so, with the reason as its title.
 Cell figure_cell(const catalogue::Figure* figure);
 // Returns the mark of a number that follows from these figures: the first words of the first doubt
-// in them, with all doubts as its title. Empty: there is none.
+// in them, with the rest of all doubts as its title. Empty: there is none.
 std::string doubt_html(const std::vector<const catalogue::Figure*>& figures);
 Cell not_measured(std::string_view why = {});
 

@@ -222,8 +222,7 @@ std::string batch_table(const Entries& entries, const SubjectColumns& subject) {
       cell.html += doubt_html({figure, first});
       // The colour has the ratio's logarithm: full at 16 times, and none at once.
       const double share = std::clamp(std::log2(std::max(ratio, 1.0)) / 4, 0.0, 1.0);
-      cell.style =
-          fmt::format("background: color-mix(in oklab, var(--c3) {:.0f}%, var(--bg))", 45 * share);
+      cell.style = fmt::format("--tint:{:.0f}%", 45 * share);
       row.push_back(std::move(cell));
     }
     rows.push_back(std::move(row));

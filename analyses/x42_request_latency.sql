@@ -1,0 +1,35 @@
+-- @id x42
+-- @name request_latency
+-- @title Latency of requests
+-- @question How long do the requests of a load take, and in which part?
+-- Each row is a part of a request's latency (xsp evaluate): its mean, its percentiles, and its mean over the slowest
+-- 1 % of the requests. The first row is the latency. The means of the other rows add up to it, and so do those of the
+-- slowest; percentiles do not add up. A load that generates has a row for each time of a token. A part that took no
+-- time has no row. Empty: too few requests were answered for the figure.
+-- @needs requests
+-- @view bar x=part y=mean_ns
+-- @view table columns=part,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,slowest_ns
+-- @column part text Part of the latency.
+-- @column mean_ns ns Mean over all requests that were answered.
+-- @column low_ns ns Lower end of the mean's 95 % interval.
+-- @column high_ns ns Upper end of the mean's 95 % interval.
+-- @column p50_ns ns Median.
+-- @column p90_ns ns 90th percentile.
+-- @column p95_ns ns 95th percentile.
+-- @column p99_ns ns 99th percentile.
+-- @column slowest_ns ns Mean over the slowest 1 % of the requests.
+WITH figure AS (
+  SELECT metric LIKE 'tail.%' AS is_tail,
+    CASE WHEN is_tail THEN substr(metric, 6) ELSE regexp_extract(metric, '^(.*)\.[^.]*$', 1) END AS part,
+    CASE WHEN is_tail THEN 'slowest' ELSE regexp_extract(metric, '[^.]*$') END AS statistic,
+    value, low, high
+  FROM result WHERE unit = 'ns' AND regexp_full_match(metric, 'tail\.[a-z_]+|[a-z_]+\.(mean|p50|p90|p95|p99)')),
+part AS (
+  SELECT part, max(value) FILTER (statistic = 'mean') AS mean_ns, max(low) FILTER (statistic = 'mean') AS low_ns,
+    max(high) FILTER (statistic = 'mean') AS high_ns, max(value) FILTER (statistic = 'p50') AS p50_ns,
+    max(value) FILTER (statistic = 'p90') AS p90_ns, max(value) FILTER (statistic = 'p95') AS p95_ns,
+    max(value) FILTER (statistic = 'p99') AS p99_ns, max(value) FILTER (statistic = 'slowest') AS slowest_ns,
+    max(value) > 0 AS has_time
+  FROM figure GROUP BY part)
+SELECT * EXCLUDE (has_time) FROM part WHERE has_time
+ORDER BY coalesce(list_position(['latency', 'queue', 'batcher', 'pipeline', 'model', 'output'], part), 99), part

@@ -112,3 +112,20 @@ test('a page of a report of one evaluation needs no mention of it', async ({ pag
   await expect(page.getByText('Choose an evaluation.')).toHaveCount(0);
   expect(page.url()).toContain(`e=${report.ids.gpu}`);
 });
+
+test('the overview of a load shows what its requests took, in parts that add up', async ({
+  page,
+}) => {
+  await page.goto(`file://${build}load.html#/overview`);
+  const tile = page.getByRole('region', { name: 'Requests', exact: true });
+  await expect(tile).toContainText(/median [\d.]+ (us|ms)/);
+  await expect(tile).toContainText(/on average [\d.]+ (us|ms), scenario server, 300 requests/);
+  await expect(tile).toContainText(/(met|missed): p99 is [\d.]+ (us|ms), 100 ms is allowed/);
+  const bar = tile.getByRole('group', { name: /on average/ });
+  const parts = await bar
+    .getByRole('button')
+    .evaluateAll((some) => some.map((one) => one.getAttribute('aria-label') ?? ''));
+  const shares = parts.map((one) => Number(/, ([\d.]+) %/.exec(one)?.[1]));
+  expect(parts.length).toBeGreaterThan(2);
+  expect(shares.reduce((all, one) => all + one, 0)).toBeCloseTo(100, 5);
+});

@@ -33,6 +33,19 @@ function makeSamples() {
   const watched = `${samples}watched.xsp`;
   const program = ['/usr/bin/python3', `${root}tests/browser/watched.py`];
   if (!isFresh(watched)) run('run', '--quiet', '-o', watched, '--', ...program);
+  const load = `${build}load.xsp`;
+  if (!isFresh(load)) {
+    const bound = ['--rate', '300', '--requests', '300', '--bound', 'p99=100ms'];
+    run(
+      'evaluate',
+      'fake:layers=2,us=200,wait=sleep',
+      '--scenario',
+      'server',
+      ...bound,
+      '-o',
+      load,
+    );
+  }
   writeFileSync(`${samples}broken.xsp`, 'this is no database');
 }
 
@@ -43,6 +56,7 @@ export default async function setup() {
   makeReport('both.html', `${samples}cpu.xsp`, gpu);
   makeReport('watched.html', `${samples}watched.xsp`);
   makeReport('one.html', gpu);
+  makeReport('load.html', `${build}load.xsp`);
   const server = spawn(xsp, ['serve', samples, '--listen', '127.0.0.1:0']);
   const address = await new Promise<string>((found, failed) => {
     let said = '';

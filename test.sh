@@ -61,7 +61,8 @@ gates='^(Diff(Run|Outputs)?Test|CondenseTest|ServeTest|Sweep(File)?Test|Executor
 gates+='|RunTensorFlowTest|ProfileFunctionTest)\.'
 folders='^Engines/CatalogueTest\.(AddingAgain|AFullDisk|AKilledWriter|AServerThatIsStopped|TwoWriters)'
 whole='^(Analyses/Golden|H200/Recorded|Compare|CompareRecorded|CompareRoute|Recorded(Sums|Roof)'
-whole+='|[A-Za-z]*/?[A-Za-z]*Numbers|TypicalInSql|Prelude(OfAQuery)?|Columns/ModelAnswerTest)\.'
+whole+='|[A-Za-z]*/?[A-Za-z]*Numbers|TypicalInSql|Prelude(OfAQuery)?|Columns/ModelAnswerTest'
+whole+='|RatesTest|DeviceTimes|Causes|Roof)\.'
 random='^(Oracle|Encode|DatabaseTest|Seeds/MadePrograms)\.' processors='ProcessorTest\.'
 sanitizers() { build_and_test dev -E "$gates|$folders|$whole"; }
 release() {

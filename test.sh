@@ -39,8 +39,8 @@ end_beside() {
 build() { # build PRESET [TARGET...]
   local preset=$1 log="build/$1.log" options=(-DXSP_TESTS=ON -DXSP_GROUPED_TESTS=ON); shift
   mkdir -p build
-  # These trees group their sources, which compiles them sooner. The others build each source by itself: users measure the
-  # release, and clang builds the fuzzers.
+  # These trees group their sources, which compiles them sooner. The others build all but the tests one by one: users
+  # measure the release, and clang builds the fuzzers.
   case $preset in dev | aarch64 | ppc64le) options+=(-DXSP_GROUPED=ON) ;; esac
   { cmake --preset "$preset" "${options[@]}" && cmake --build --preset "$preset" ${1:+--target "$@"}; } >"$log" 2>&1 ||
     { grep -E 'error|FAILED|warning' "$log" | head -n 40 >&2; tail -n 20 "$log" >&2; return 1; }
@@ -83,7 +83,7 @@ build_ahead() {
   build_demo
 } >/dev/null 2>&1
 
-# Builds what a new user does: only there are sources compiled in groups.
+# Builds what a new user does: with sources compiled in groups, and less optimised.
 build_demo() {
   mkdir -p build
   { cmake --preset demo && cmake --build --preset demo; } >build/demo.log 2>&1 || { tail -n 20 build/demo.log >&2; return 1; }

@@ -164,6 +164,9 @@ CREATE OR REPLACE TEMP MACRO why_no_requests() AS
 CREATE OR REPLACE TEMP MACRO why_no_tokens() AS
   CASE WHEN NOT EXISTS (SELECT 1 FROM span WHERE level = 1 AND type = 'token')
     THEN 'tokens: none were generated: evaluate a language model with --scenario generation' END;
+CREATE OR REPLACE TEMP MACRO why_no_load() AS
+  CASE WHEN NOT EXISTS (SELECT 1 FROM result WHERE metric = 'latency.mean')
+    THEN 'load: no latency of requests was measured: let the model answer some with xsp evaluate' END;
 CREATE OR REPLACE TEMP MACRO why_no_loads() AS
   CASE WHEN (SELECT count(*) FROM result
       WHERE metric = 'latency_at_rate' OR metric LIKE '%.at\_clients' ESCAPE '\') < 2

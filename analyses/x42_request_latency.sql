@@ -2,15 +2,19 @@
 -- @name request_latency
 -- @title Latency of requests
 -- @question How long do the requests of a load take, and in which part?
--- Each row is a part of a request's latency (xsp evaluate): its mean, its percentiles, and its mean over the slowest
--- 1 % of the requests. The first row is the latency. The means of the other rows add up to it, and so do those of the
--- slowest; percentiles do not add up. A load that generates has a row for each time of a token. A part that took no
--- time has no row. Empty: too few requests were answered for the figure.
--- @needs requests
+-- Each row is a time of a load's requests (xsp evaluate): its mean, its percentiles, and its mean over the slowest 1 %
+-- of the requests. The first row is the latency. Its parts follow: their means add up to it, and so do those of the
+-- slowest; percentiles do not add up. A load that generates has two rows more, which are no parts: the time until a
+-- request's first token, and the time between two tokens, whose figures are over all gaps. A row that took no time is
+-- left out. An interval is empty where too few were measured for one, and the slowest are known of the latency and its
+-- parts alone.
+-- @needs load
 -- @view bar x=part y=mean_ns
 -- @view table columns=part,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,slowest_ns
--- @column part text Part of the latency.
--- @column mean_ns ns Mean over all requests that were answered.
+-- @column part text The latency, a part of it, or a time of its tokens.
+-- @column is_part bool Whether the row is a part of the latency.
+-- @column requests count Requests that were answered.
+-- @column mean_ns ns Mean.
 -- @column low_ns ns Lower end of the mean's 95 % interval.
 -- @column high_ns ns Upper end of the mean's 95 % interval.
 -- @column p50_ns ns Median.
@@ -31,5 +35,9 @@ part AS (
     max(value) FILTER (statistic = 'p99') AS p99_ns, max(value) FILTER (statistic = 'slowest') AS slowest_ns,
     max(value) > 0 AS has_time
   FROM figure GROUP BY part)
-SELECT * EXCLUDE (has_time) FROM part WHERE has_time
-ORDER BY coalesce(list_position(['latency', 'queue', 'batcher', 'pipeline', 'model', 'output'], part), 99), part
+SELECT part, part NOT IN ('latency', 'first_token', 'between_tokens') AS is_part,
+  (SELECT CAST(max(value) AS BIGINT) FROM result WHERE metric = 'answered') AS requests, mean_ns, low_ns, high_ns,
+  p50_ns, p90_ns, p95_ns, p99_ns, slowest_ns
+FROM part WHERE has_time
+ORDER BY
+  coalesce(list_position(['latency', 'queue', 'batcher', 'pipeline', 'model', 'output', 'first_token'], part), 99), part

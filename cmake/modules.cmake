@@ -89,11 +89,18 @@ function(xsp_group target)
   endif()
 endfunction()
 
-# xsp_group_tests(TARGET SOURCES...) does so with a program's tests if XSP_GROUPED_TESTS is on.
+# xsp_group_tests(TARGET SOURCES...) does so with a program's tests if XSP_GROUPED_TESTS is on. No test compares such a
+# program with one whose sources are compiled apart.
 function(xsp_group_tests target)
-  list(FILTER ARGN INCLUDE REGEX "/(src|tests|shared)/|/(formats|adapters|collectors)/[^/]+/")
-  if(XSP_GROUPED_TESTS AND ARGN)
-    xsp_group_sources(${target} ${ARGN})
+  set(grouped "")
+  foreach(source ${ARGN})
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    if(name MATCHES "^(src|tests)/|/shared/|^(formats|adapters|collectors)/[^/]+/")
+      list(APPEND grouped "${source}")
+    endif()
+  endforeach()
+  if(XSP_GROUPED_TESTS AND grouped)
+    xsp_group_sources(${target} ${grouped})
   endif()
 endfunction()
 

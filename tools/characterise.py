@@ -154,8 +154,9 @@ def measure(args, log, place, name, recipe):
     threads = ["--threads", "1"] if args.framework == "onnxruntime" and args.gpus > 1 else []
     common = [args.xsp, "profile", subject, *shlex.split(args.profile), *threads,
               "--framework", args.framework,
-              "--device", "cuda", "--quiet", "--force", "--timeout", f"{args.part_seconds * 0.6:.0f}",
-              "-o", whole]
+              "--device", "cuda", "--quiet", "--force", "-o", whole,
+              # A run that is silent for half of the time is given up; what other runs measured is kept.
+              "--timeout", str(max(args.part_seconds // 2, 1))]
 
     def part(what, more, to):
         began = time.monotonic()
@@ -241,7 +242,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="exports at once")
     parser.add_argument("--export-seconds", type=float, default=400,
                         help="gives up an export that takes longer")
-    parser.add_argument("--part-seconds", type=float, default=420,
+    parser.add_argument("--part-seconds", type=int, default=420,
                         help="gives up an evaluation that takes longer")
     parser.add_argument("--batches", default="1,2,4,8,16,32,64,128,256", help="the batch sizes, or own")
     parser.add_argument("--profile", default="", help="more options of xsp profile")

@@ -88,13 +88,13 @@ def signature(recipe):
 
 def export_torchscript(recipe, options):
     examples = recipe.examples(options)
-    # The check runs the module once a batch size: compiling kernels for it would take minutes on a GPU.
-    torch._C._jit_set_texpr_fuser_enabled(False)
     if recipe.scripted:
         script = torch.jit.script(recipe.module)
     else:
         script = torch.jit.trace(recipe.module, examples, check_trace=False, strict=False)
-    check(script, recipe, options)
+    # The check runs the module once a batch size: compiling kernels for it would take minutes on a GPU.
+    with torch.jit.optimized_execution(False):
+        check(script, recipe, options)
     torch.jit.save(script, options.output, _extra_files={"signature": signature(recipe)})
 
 

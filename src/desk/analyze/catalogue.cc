@@ -17,7 +17,7 @@ namespace {
 const std::vector<std::string> kFacts = {
     "peak",     "counters", "memory",        "energy",  "layer_energy", "clocks",
     "training", "steps",    "library_calls", "samples", "watched",      "requests",
-    "tokens",   "loads",    "batches",       "whole",   "part"};
+    "tokens",   "load",     "loads",         "batches", "whole",        "part"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");
@@ -84,8 +84,8 @@ std::string add_needs(std::vector<std::string>& needs, std::string_view rest) {
     if (!contains(kFacts, need) && !contains(level_names(), need)) {
       return "'" + need +
              "' is no level, nor one of peak, counters, memory, energy, layer_energy, "
-             "clocks, training, steps, library_calls, samples, watched, requests, tokens, loads, "
-             "batches, whole, part";
+             "clocks, training, steps, library_calls, samples, watched, requests, tokens, load, "
+             "loads, batches, whole, part";
     }
     needs.push_back(std::move(need));
   }

@@ -62,8 +62,8 @@ std::vector<std::string> names() {
   std::vector<std::string> names;
   if (!catalogue().ok()) return names;
   // The needs that only programs under `xsp run`, or requests of `xsp evaluate`, meet.
-  const std::set<std::string> elsewhere = {"training", "library_calls", "samples",
-                                           "requests", "tokens",        "loads"};
+  const std::set<std::string> elsewhere = {"training", "library_calls", "samples", "requests",
+                                           "tokens",   "load",          "loads"};
   for (const Analysis& analysis : *catalogue()) {
     const bool is_elsewhere =
         std::any_of(analysis.needs.begin(), analysis.needs.end(),

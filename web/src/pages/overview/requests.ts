@@ -3,17 +3,15 @@ import { number, text, type Row } from '../../data/records';
 import { sharesOf } from '../../data/shares';
 import type { Segment } from './levels';
 
-const PARTS = ['queue', 'batcher', 'pipeline', 'model', 'output'];
-
-// Returns the row of a part of `request_latency`.
-export const rowOf = (rows: Row[], part: string): Row | undefined =>
-  rows.find((row) => row['part'] === part);
+// Returns the row of the latency of `request_latency`.
+export const latencyOf = (rows: Row[]): Row | undefined =>
+  rows.find((row) => row['part'] === 'latency');
 
 // Returns the parts of the mean latency, in the order in which a request passes them, and their shares in per
-// cent. A load that generates has none.
+// cent.
 export function partsOf(rows: Row[]): { segments: Segment[]; shares: number[] } {
-  const whole = number(rowOf(rows, 'latency')?.['mean_ns']) ?? 0;
-  const parts = rows.filter((row) => PARTS.includes(text(row['part'])) && whole > 0);
+  const whole = number(latencyOf(rows)?.['mean_ns']) ?? 0;
+  const parts = whole > 0 ? rows.filter((row) => row['is_part'] === true) : [];
   const values = parts.map((row) => number(row['mean_ns']) ?? 0);
   return {
     segments: parts.map((row, at) => ({
@@ -26,8 +24,17 @@ export function partsOf(rows: Row[]): { segments: Segment[]; shares: number[] } 
   };
 }
 
-// Returns what the load was: "scenario server, 3000 requests".
-export function loadOf(facts: Record<string, string>): string {
-  const requests = facts['scenario.requests'];
+// Returns what the load was, "scenario server, 300 of 1000 requests": how many were answered of those that were
+// asked for.
+export function loadOf(facts: Record<string, string>, latency: Row | undefined): string {
+  const answered = text(latency?.['requests']);
+  const asked = facts['scenario.requests'] ?? answered;
+  const requests = answered === asked ? answered : `${answered} of ${asked}`;
   return `scenario ${facts['scenario'] ?? ''}${requests ? `, ${requests} requests` : ''}`;
 }
+
+// Returns whether the load was as required, and whether it is whole: sentences of its facts.
+export const verdictsOf = (facts: Record<string, string>): string[] =>
+  ['scenario.verdict', 'scenario.loadgen', 'scenario.incomplete'].flatMap(
+    (key) => facts[key] ?? [],
+  );

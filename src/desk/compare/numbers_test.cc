@@ -77,6 +77,7 @@ class Numbers : Answers {
       if (columns.count("low_ns") == 0) continue;
       const char* estimate = columns.count("overhead_ns") != 0  ? "overhead_ns"
                              : columns.count("latency_ns") != 0 ? "latency_ns"
+                             : columns.count("mean_ns") != 0    ? "mean_ns"
                                                                 : "step_ns";
       ASSERT_EQ(columns.count(estimate), 1u) << analysis.name << ": whose interval is it?";
       const auto& found = rows(analysis.name, batch);

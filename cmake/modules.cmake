@@ -104,6 +104,7 @@ function(xsp_group_tests target)
   endif()
 endfunction()
 
+# xsp_group_sources(TARGET SOURCES...) compiles the sources of a folder together; the functions above decide when.
 function(xsp_group_sources target)
   set(number 0)
   foreach(source ${ARGN})

@@ -1,0 +1,39 @@
+#include "desk/site/html.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace xsp::site {
+namespace {
+
+catalogue::Figure doubted(const std::string& doubt) {
+  catalogue::Figure figure;
+  figure.value = 1;
+  figure.unit = "ns";
+  figure.doubt = doubt;
+  return figure;
+}
+
+TEST(Html, ADoubtIsMarkedByItsFirstWordsAndTheRestIsItsTitle) {
+  const catalogue::Figure slow = doubted("not settled: stopped by time");
+  const catalogue::Figure few = doubted("not settled: 2 blocks");
+  const catalogue::Figure other = doubted("disturbed: other programs ran");
+  EXPECT_EQ(
+      doubt_html({&slow, &few, &other, &slow}),
+      "<small class=\"doubt\" title=\"stopped by time; 2 blocks; disturbed: other programs ran\">"
+      "not settled</small>");
+  const catalogue::Figure short_one = doubted("incomplete");
+  EXPECT_EQ(doubt_html({&short_one}),
+            "<small class=\"doubt\" title=\"incomplete\">incomplete</small>");
+  EXPECT_EQ(doubt_html({nullptr}), "");
+}
+
+TEST(Html, AColumnIsSortedByNumbersOfSixDigits) {
+  const std::string html = table_html("t", "caption", {"model", "latency"},
+                                      {{text_cell("a"), number_cell(63234721.9, "ns")}});
+  EXPECT_NE(html.find("data-key=\"6.32347e+07\""), std::string::npos) << html;
+}
+
+}  // namespace
+}  // namespace xsp::site

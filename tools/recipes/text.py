@@ -93,8 +93,7 @@ DECODERS = {
     "qwen3-0.6b": ("Qwen3", {
         "vocab_size": 151936, "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
         "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128, "tie_word_embeddings": True}),
-    # Four of the 24 layers. The experts of a token are products of a batch: a loop over the experts that
-    # happen to be chosen would be fixed to the example.
+    # Four of the 24 layers.
     "gpt-oss-4-layers": ("GptOss", {"num_hidden_layers": 4, "num_local_experts": 32}),
 }
 PAIRS = {
@@ -119,11 +118,28 @@ def encoder(name, options):
     return encoder_recipe(getattr(transformers, family + "Model")(config), options, config.vocab_size)
 
 
+def every_expert(experts, hidden, chosen, weights):
+    """Returns the sum of what each expert gives for the tokens that chose it (tokens, hidden size).
+
+    hidden: (tokens, hidden size); chosen and weights: (tokens, experts of a token). The loop runs over all
+    experts: one over those that happen to be chosen, as transformers has it, would be fixed to the example.
+    """
+    torch = need("torch")
+    total = torch.zeros_like(hidden)
+    for expert in range(experts.num_experts):
+        token, place = torch.where(chosen == expert)
+        gate_up = hidden[token] @ experts.gate_up_proj[expert] + experts.gate_up_proj_bias[expert]
+        given = experts._apply_gate(gate_up) @ experts.down_proj[expert] + experts.down_proj_bias[expert]
+        total.index_add_(0, token, given * weights[token, place, None])
+    return total
+
+
 def decoder(name, options):
     transformers, family, config = configured(DECODERS[name], options)
     model = getattr(transformers, family + "ForCausalLM")(config)
     if family == "GptOss":
-        model.set_experts_implementation("batched_mm")
+        transformers.integrations.moe.ExpertsInterface.register("every_expert", every_expert)
+        model.set_experts_implementation("every_expert")
     return prefill_recipe(model, options, config.vocab_size)
 
 

@@ -444,5 +444,6 @@ const xsp_adapter xsp_adapter_entry = {
     .keep_tokens = nullptr,
     .kept_bytes = nullptr,
     .opens_several = 1,
+    .feed_back = nullptr,
 };
 }

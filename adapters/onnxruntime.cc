@@ -17,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adapters/onnxruntime/binding.h"
@@ -86,7 +87,9 @@ struct xsp_model {
   std::vector<Input> values;
   std::vector<const OrtValue*> input_values;
   std::vector<OrtValue*> output_values;  // results of the last run
+  std::vector<xsp_fed_back> fed_back;    // the outputs are places in `outputs`
   bool has_inputs = false;
+  bool has_run = false;         // with these inputs
   std::vector<Window> windows;  // times of the recorded runs
   // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;
@@ -260,9 +263,41 @@ xsp_status set_input(xsp_model* model, size_t index, const xsp_tensor& tensor) {
   return XSP_OK;
 }
 
+// Gets the results of the last run that are on a GPU.
+Problem fetch_outputs(xsp_model* model) {
+  if (model->binding == nullptr) return {};
+  model->release_outputs();
+  const Problem problem = model->binding->outputs(&model->output_values);
+  if (!problem) model->output_values.resize(model->outputs.size());
+  return problem;
+}
+
+// Sets an input to the output of the last run that it is; false: it is none.
+bool take_back(xsp_model* model, size_t index, std::vector<Handle<OrtValue>>* outputs) {
+  for (const xsp_fed_back& pair : model->fed_back) {
+    if (pair.input != index || outputs->empty()) continue;
+    Handle<OrtValue>& value = (*outputs)[pair.output];
+    if (model->binding != nullptr) {
+      return !model->binding->take_input(model->inputs[index].name.c_str(), value.release());
+    }
+    model->input_values[index] = value.get();
+    model->values[index].value = std::move(value);
+    return true;
+  }
+  return false;
+}
+
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return guarded(model->host, [&] {
-    model->has_inputs = false;
+    std::vector<Handle<OrtValue>> fed_back;  // outputs of the last run
+    if (model->has_run && !model->fed_back.empty()) {
+      const Problem problem = fetch_outputs(model);
+      if (problem) return fail(model->host, XSP_FAILED, "set inputs: " + problem.text);
+      for (OrtValue*& value : model->output_values) {
+        fed_back.emplace_back(std::exchange(value, nullptr), library().api->ReleaseValue);
+      }
+    }
+    model->has_inputs = model->has_run = false;
     if (model->binding != nullptr) model->binding->clear();
     std::vector<bool> is_set(model->inputs.size());
     model->values.clear();
@@ -282,7 +317,8 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
       is_set[index] = true;
     }
     for (size_t i = 0; i < model->inputs.size(); ++i) {
-      if (!is_set[i]) return bad_input(model, model->inputs[i].name.c_str(), "it is missing");
+      if (is_set[i] || take_back(model, i, &fed_back)) continue;
+      return bad_input(model, model->inputs[i].name.c_str(), "it is missing");
     }
     if (model->binding != nullptr) {
       const Problem problem = model->binding->bind_outputs(model->outputs);
@@ -306,6 +342,7 @@ xsp_status run(xsp_model* model) {
                                model->input_values.data(), model->input_names.size(),
                                model->output_names.data(), model->output_names.size(),
                                model->output_values.data());
+  model->has_run = status == nullptr;
   if (status == nullptr && !records) return XSP_OK;
   return guarded(model->host, [&] {
     const Problem problem = take(status);
@@ -321,11 +358,8 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
     model->results.clear();
     model->result_dimensions.assign(model->outputs.size(), {});
     model->downloads.assign(model->outputs.size(), {});
-    if (model->binding != nullptr) {
-      model->release_outputs();
-      const Problem problem = model->binding->outputs(&model->output_values);
-      if (problem) return fail(model->host, XSP_FAILED, "results: " + problem.text);
-      model->output_values.resize(model->outputs.size());
+    if (const Problem problem = fetch_outputs(model)) {
+      return fail(model->host, XSP_FAILED, "results: " + problem.text);
     }
     for (size_t i = 0; i < model->outputs.size(); ++i) {
       if (model->outputs[i].dtype == 0) continue;
@@ -345,8 +379,11 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
       if (!problem) problem = take(api->GetTensorShapeElementCount(made, &elements));
       if (!problem) problem = take(api->GetTensorMutableData(value, &data));
       const uint32_t dtype = model->outputs[i].dtype;
-      const size_t bytes = elements * xsp::dtype_bytes(dtype);
-      if (!problem && model->binding != nullptr) {
+      const bool stays = std::any_of(model->fed_back.begin(), model->fed_back.end(),
+                                     [&](const auto& pair) { return pair.output == i; });
+      const size_t bytes = stays ? 0 : elements * xsp::dtype_bytes(dtype);
+      if (stays) data = nullptr;
+      if (!problem && !stays && model->binding != nullptr) {
         std::vector<std::byte>& copy = model->downloads[i];
         copy.resize(bytes);
         problem = model->binding->download(copy.data(), data, bytes);
@@ -430,6 +467,23 @@ xsp_status flush(xsp_model* model) {
   });
 }
 
+xsp_status feed_back(xsp_model* model, const xsp_fed_back* pairs, size_t count) {
+  return guarded(model->host, [&] {
+    std::vector<uint32_t> numbers;  // places of the outputs that are tensors of numbers
+    for (uint32_t i = 0; i < model->outputs.size(); ++i) {
+      if (model->outputs[i].dtype != 0) numbers.push_back(i);
+    }
+    model->fed_back.clear();
+    for (size_t i = 0; i < count; ++i) {
+      if (pairs[i].output >= numbers.size() || pairs[i].input >= model->inputs.size()) {
+        return fail(model->host, XSP_BAD_INPUT, "feed back: the model has no such output or input");
+      }
+      model->fed_back.push_back({numbers[pairs[i].output], pairs[i].input});
+    }
+    return XSP_OK;
+  });
+}
+
 void close(xsp_model* model) { delete model; }
 
 uint64_t runs_max(xsp_model* model) {
@@ -461,5 +515,6 @@ const xsp_adapter xsp_adapter_entry = {
     .keep_tokens = nullptr,
     .kept_bytes = nullptr,
     .opens_several = 1,
+    .feed_back = feed_back,
 };
 }

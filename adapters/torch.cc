@@ -45,6 +45,7 @@ struct xsp_model {
   adapter::Infos input_infos;
   adapter::Infos output_infos;
   std::vector<at::Tensor> inputs;
+  std::vector<xsp_fed_back> fed_back;
   std::shared_ptr<adapter::Memory> memory;
   std::unique_ptr<adapter::Layers> layers;  // NULL if they are not recorded
   std::unique_ptr<adapter::DeviceGraph> graph;
@@ -278,9 +279,27 @@ at::Tensor to_device(const xsp_model& model, const xsp_tensor& tensor) {
   return values.to(model.device);
 }
 
-xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
+// Returns those inputs that are outputs of the last run, in the inputs' order; the others are undefined.
+std::vector<at::Tensor> fed_back_values(const xsp_model& model) {
+  std::vector<at::Tensor> values(model.signature.inputs.size());
+  if (model.fed_back.empty() || model.runs == 0) return values;
+  std::vector<at::Tensor> outputs;
+  for (const auto& [name, tensor] : model.program->results()) {
+    if (adapter::dtype_of(tensor.scalar_type()) != 0) outputs.push_back(tensor);
+  }
+  for (const xsp_fed_back& pair : model.fed_back) {
+    if (pair.output >= outputs.size() || pair.input >= values.size()) continue;
+    const at::Tensor& output = outputs[pair.output];
+    // A graph writes its outputs to the same memory in each replay.
+    values[pair.input] = model.graph != nullptr ? output.clone() : output;
+  }
+  return values;
+}
+
+// `values` has the inputs that need not be given.
+xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count,
+                       std::vector<at::Tensor> values) {
   const std::vector<Port>& ports = model->signature.inputs;
-  std::vector<at::Tensor> values(ports.size());
   for (size_t i = 0; i < count; ++i) {
     const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
     const auto port = std::find_if(ports.begin(), ports.end(),
@@ -300,12 +319,13 @@ xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count
 
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return in_torch(model, "set inputs", [&] {
+    std::vector<at::Tensor> fed_back = fed_back_values(*model);
     model->inputs.clear();
     model->graph.reset();
     model->program->release_results();
     model->runs = 0;
     if (model->layers != nullptr) model->layers->forget();
-    return take_inputs(model, tensors, count);
+    return take_inputs(model, tensors, count, std::move(fed_back));
   });
 }
 
@@ -372,8 +392,11 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
         xsp::note(model->host, "output '" + name + "' is not of a type of numbers: not kept");
         continue;
       }
-      const at::Tensor value = tensor.to(c10::DeviceType::CPU).contiguous();
-      Port port{name, dtype, value.sizes().vec(), {}};
+      const size_t place = model->result_ports.size();
+      const bool stays = std::any_of(model->fed_back.begin(), model->fed_back.end(),
+                                     [&](const auto& pair) { return pair.output == place; });
+      const at::Tensor value = stays ? at::Tensor() : tensor.to(c10::DeviceType::CPU).contiguous();
+      Port port{name, dtype, tensor.sizes().vec(), {}};
       port.symbols.resize(port.dimensions.size());
       model->result_ports.push_back(std::move(port));
       model->result_values.push_back(value);
@@ -381,9 +404,10 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
     for (size_t i = 0; i < model->result_ports.size(); ++i) {
       const Port& port = model->result_ports[i];
       const at::Tensor& value = model->result_values[i];
-      model->results.push_back({sizeof(xsp_tensor), port.name.c_str(), port.dtype,
-                                static_cast<uint32_t>(port.dimensions.size()),
-                                port.dimensions.data(), value.data_ptr(), value.nbytes()});
+      model->results.push_back(
+          {sizeof(xsp_tensor), port.name.c_str(), port.dtype,
+           static_cast<uint32_t>(port.dimensions.size()), port.dimensions.data(),
+           value.defined() ? value.data_ptr() : nullptr, value.defined() ? value.nbytes() : 0});
     }
     model->output_infos.set(model->result_ports);
     *tensors = model->results.data();
@@ -428,6 +452,13 @@ xsp_status flush(xsp_model* model) {
   return XSP_OK;
 }
 
+xsp_status feed_back(xsp_model* model, const xsp_fed_back* pairs, size_t count) {
+  return guarded(model->host, [&] {
+    model->fed_back.assign(pairs, pairs + count);
+    return XSP_OK;
+  });
+}
+
 void record_details(xsp_model* model, uint32_t on) { model->memory->record(on != 0); }
 
 void close(xsp_model* model) { delete model; }
@@ -455,5 +486,6 @@ const xsp_adapter xsp_adapter_entry = {
     .keep_tokens = nullptr,
     .kept_bytes = nullptr,
     .opens_several = 0,
+    .feed_back = feed_back,
 };
 }

@@ -85,6 +85,11 @@ Problem Binding::set_input(const xsp_tensor& tensor) {
   return problem;
 }
 
+Problem Binding::take_input(const char* name, OrtValue* value) {
+  values_.emplace_back(value, library().api->ReleaseValue);
+  return take(library().api->BindInput(binding_.get(), name, value));
+}
+
 Problem Binding::bind_outputs(const std::vector<Signature>& outputs) {
   const OrtApi* api = library().api;
   OrtMemoryInfo* made = nullptr;

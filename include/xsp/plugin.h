@@ -151,6 +151,12 @@ typedef struct xsp_probe {
 
 typedef struct xsp_model xsp_model; /* defined by the adapter */
 
+/* An output of a run that is an input of the next one: their places in the model's own order. */
+typedef struct xsp_fed_back {
+  uint32_t output;
+  uint32_t input;
+} xsp_fed_back;
+
 typedef struct xsp_adapter {
   size_t struct_size;
   uint32_t abi;     /* XSP_PLUGIN_ABI */
@@ -197,6 +203,12 @@ typedef struct xsp_adapter {
   /* 1: several open models may be called at the same time, each by one thread at a time. 0: only
    * one after the other. */
   uint32_t opens_several;
+  /* Says which outputs are inputs of the next run, as the keys and values of a language model are;
+   * none: no longer any. From then on set_inputs may leave these inputs out. They are then the
+   * outputs of the last run, which stay where they are: on a device, nothing is copied to the host.
+   * results() gives such an output without its values: `data` is NULL, and `data_bytes` 0. NULL:
+   * the adapter cannot, and the caller copies the results. */
+  xsp_status (*feed_back)(xsp_model* model, const xsp_fed_back* pairs, size_t count);
 } xsp_adapter;
 
 #define XSP_ADAPTER_SYMBOL "xsp_adapter_entry"

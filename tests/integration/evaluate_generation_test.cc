@@ -1,14 +1,11 @@
 // Tests xsp evaluate --scenario generation with small models that keep a cache, in ONNX Runtime and
 // in PyTorch.
-#include "formats/onnx/builder.h"
-#include "formats/onnx/writer.h"
+#include "tests/generating_model.h"
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
 
 namespace xsp::integration {
 namespace {
-
-constexpr int64_t kSize = 4;
 
 class GenerationTest : public XspTest {
  protected:
@@ -17,38 +14,7 @@ class GenerationTest : public XspTest {
     if (run({"doctor"}).out.find("onnxruntime.so") == std::string::npos) {
       GTEST_SKIP() << "ONNX Runtime is not installed";
     }
-    write_model();
-  }
-
-  // Writes a model whose logits follow from the last token alone, and whose cache grows by the
-  // embedding of each token, once as a key and once as a value.
-  void write_model() const {
-    formats::Builder b("net");
-    const formats::Value ids = b.input("input_ids", formats::kInt64,
-                                       {formats::symbolic("batch"), formats::symbolic("sequence")});
-    const std::vector<formats::Dimension> past = {formats::symbolic("batch"), formats::fixed(1),
-                                                  formats::symbolic("past_sequence"),
-                                                  formats::fixed(kSize)};
-    const formats::Value table = b.weight("table", {100, kSize}, formats::with_variance(1));
-    formats::Value x = b.gather("embed", table, ids, 0);
-    x.channels = kSize;
-    const formats::Value heads = b.node("heads", "Unsqueeze", {x, b.constant("axis", {1})});
-    for (const std::string part : {"key", "value"}) {
-      const formats::Value before = b.input("past_key_values.0." + part, formats::kFloat32, past);
-      const formats::Value after = b.node("cat_" + part, "Concat", {before, heads},
-                                          {formats::attribute("axis", int64_t{2})});
-      b.output(after, "present.0." + part, formats::kFloat32,
-               {formats::symbolic("batch"), formats::fixed(1), formats::symbolic("all"),
-                formats::fixed(kSize)});
-    }
-    b.output(b.dense("head", x, 100), "logits", formats::kFloat32,
-             {formats::symbolic("batch"), formats::symbolic("sequence"), formats::fixed(100)});
-    const auto weights = [&](size_t index, uint64_t offset, std::span<uint8_t> out) {
-      formats::fill_weights(
-          b.distributions()[index], formats::tensor_seed(1, b.graph().initializers[index].name),
-          offset / sizeof(float), out.size() / sizeof(float), reinterpret_cast<float*>(out.data()));
-    };
-    ASSERT_TRUE(formats::write_graph(b.graph(), weights, folder / "net.onnx", {}).ok());
+    ASSERT_EQ(write_generating_model(folder / "net.onnx"), "");
   }
 
   Finished generate(const std::string& model, const std::vector<std::string>& more) const {
@@ -91,7 +57,7 @@ TEST_F(GenerationTest, EachTokenIsASpanOfItsRequest) {
               value("first_token.mean"), 1);
   // A key and a value for each token but the last one, which no run has read; the first batch is
   // padded to 20 tokens.
-  constexpr double kTokenBytes = 2 * kSize * sizeof(float);
+  constexpr double kTokenBytes = 2 * kGeneratingSize * sizeof(float);
   EXPECT_EQ(value("cache.max"), (20 + 5 - 1) * kTokenBytes);
   EXPECT_EQ(value("cache.mean"), ((20 + 2) + (20 + 4) + 15 + (15 + 3)) / 4. * kTokenBytes);
 }
@@ -110,7 +76,7 @@ TEST_F(GenerationTest, ATorchScriptGeneratesAlike) {
                    "SELECT string_agg(n, ' ') FROM (SELECT name || ' ' || count(*) AS n FROM span "
                    "WHERE type = 'token' GROUP BY name ORDER BY name)"),
             "decode 9 prefill 4");
-  constexpr double kTokenBytes = 2 * kSize * sizeof(float);
+  constexpr double kTokenBytes = 2 * kGeneratingSize * sizeof(float);
   EXPECT_EQ(value("cache.max"), (20 + 5 - 1) * kTokenBytes);
 }
 

@@ -125,7 +125,7 @@ std::string bound_text(const Bound& bound, double latency_ns) {
   char percent[24];
   std::snprintf(percent, sizeof percent, "p%g", 100 * bound.share);
   return std::string(percent) + " is " + duration_text(latency_ns) + ", " +
-         duration_text(bound.ns) + " is allowed";
+         duration_text(bound.ns, true) + " is allowed";
 }
 
 // Says how far an interrupted search has come.
@@ -328,15 +328,15 @@ class Evaluation {
   void judge(const Load& load) {
     if (!scenario_.bound) return;
     const double latency_ns = latency_of(load, *scenario_.bound);
-    // At the border itself half of the loads miss the bound.
-    outcome_.is_met = scenario_.name == "max-rate" || is_within(load, *scenario_.bound);
+    const bool is_searched = scenario_.name == "max-rate";
+    outcome_.is_met = is_searched || is_within(load, *scenario_.bound);
     outcome_.verdict = bound_text(*scenario_.bound, latency_ns);
     if (load.abandoned > 0) {
       outcome_.verdict += ", and " + std::to_string(load.abandoned) + " requests were not answered";
     }
-    if (scenario_.name != "max-rate") {
-      outcome_.verdict = (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
-    }
+    outcome_.verdict = is_searched ? "a load at the highest rate: " + outcome_.verdict +
+                                         "; about half of such loads miss the bound"
+                                   : (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
   }
 
   // Returns the figures of a generation's tokens.

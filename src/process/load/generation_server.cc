@@ -56,6 +56,7 @@ Result<std::unique_ptr<GenerationServer>> GenerationServer::make(
   std::unique_ptr<GenerationServer> server(new GenerationServer(model));
   XSP_CHECK_OK(server->find_tensors(inputs, outputs));
   XSP_CHECK_OK(server->read_lengths(lengths));
+  XSP_CHECK_OK(server->feed_cache_back());
   server->prefill_site_ = xsp_intern_site(XSP_LEVEL_APPLICATION, "prefill", kTokenType);
   server->decode_site_ = xsp_intern_site(XSP_LEVEL_APPLICATION, "decode", kTokenType);
   server->path_ = tokens;
@@ -91,6 +92,14 @@ Status GenerationServer::find_tensors(const std::vector<TensorSpec>& inputs,
   }
   logits_ = find_output("logits");
   if (!has_ids || cache_.empty() || logits_ == outputs.size()) return no_cache(inputs);
+  return Ok{};
+}
+
+Status GenerationServer::feed_cache_back() {
+  if (model_.keeps_tokens()) return Ok{};
+  std::vector<std::pair<size_t, size_t>> places;
+  for (const auto& [input, output] : cache_) places.emplace_back(output, input);
+  XSP_TRY(is_fed_back_, model_.feed_back(places));
   return Ok{};
 }
 
@@ -134,8 +143,14 @@ Status GenerationServer::set(const std::vector<int64_t>& ids, size_t batch) {
       tensors_[i] = integers_of(inputs_[i], batch, length, positions);
     }
   }
+  const bool has_cache = past_ > 0;
   past_ += length;
-  return model_.set(tensors_);
+  if (!is_fed_back_ || !has_cache) return model_.set(tensors_);
+  std::vector<Tensor> others;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].name.rfind(kPast, 0) != 0) others.push_back(tensors_[i]);
+  }
+  return model_.set(others);
 }
 
 // Sets the prompts, or what the model reads of them in its first run.
@@ -198,7 +213,11 @@ Result<std::vector<int64_t>> GenerationServer::take_results(size_t batch) {
 size_t GenerationServer::cache_bytes() {
   if (model_.keeps_tokens()) return model_.kept_bytes();
   size_t bytes = 0;
-  for (const auto& [input, output] : cache_) bytes += tensors_[input].data.size();
+  for (const auto& [input, output] : cache_) {
+    const Tensor& tensor = tensors_[input];
+    bytes += static_cast<size_t>(pipelines::element_count(tensor.dimensions)) *
+             dtype_bytes(tensor.dtype);
+  }
   return bytes;
 }
 

@@ -55,6 +55,7 @@ class GenerationServer : public Server {
   explicit GenerationServer(OpenModel& model) : model_(model) {}
   Status find_tensors(const std::vector<TensorSpec>& inputs,
                       const std::vector<TensorSpec>& outputs);
+  Status feed_cache_back();
   Status read_lengths(const std::string& path);
   const Lengths& lengths_of(const LoadRequest& request) const;
   Status set(const std::vector<int64_t>& ids, size_t batch);
@@ -68,6 +69,7 @@ class GenerationServer : public Server {
   std::vector<std::pair<size_t, size_t>> cache_;  // an input, and the output that is the next one
   size_t ids_ = 0, logits_ = 0;                   // positions among the inputs and the outputs
   bool reads_one_token_ = false;
+  bool is_fed_back_ = false;  // the model takes the last run's cache itself
   std::vector<Lengths> lengths_;
   Lengths longest_;  // of any request
   std::string path_;

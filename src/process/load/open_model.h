@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "process/worker/inputs.h"
@@ -24,6 +25,9 @@ class OpenModel {
   virtual bool keeps_tokens() const { return false; }
   virtual Status keep_tokens(size_t, size_t) { return failed("the model keeps no tokens"); }
   virtual size_t kept_bytes() { return 0; }
+  // Says which outputs, the first of each pair, are inputs of the next run; see
+  // xsp_adapter.feed_back. False: the model cannot, and the caller copies them.
+  virtual Result<bool> feed_back(const std::vector<std::pair<size_t, size_t>>&) { return false; }
 };
 
 }  // namespace xsp::process

@@ -7,8 +7,9 @@
 
 namespace xsp {
 
-// Returns three digits at least, in the largest unit that leaves one before the point: "1.23 ms".
-inline std::string duration_text(double nanoseconds) {
+// Returns four digits, as a table does, in the largest unit that leaves one before the point: "1.234 ms". Those that a
+// user gave keep theirs: "50 ms".
+inline std::string duration_text(double nanoseconds, bool is_given = false) {
   const char* unit = "ns";
   double value = nanoseconds;
   for (const char* larger : {"us", "ms", "s"}) {
@@ -17,8 +18,9 @@ inline std::string duration_text(double nanoseconds) {
     unit = larger;
   }
   char text[48];
-  const int decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
-  std::snprintf(text, sizeof text, "%.*f %s", decimals, value, unit);
+  const int decimals = value < 10 ? 3 : value < 100 ? 2 : 1;
+  std::snprintf(text, sizeof text, is_given ? "%.*g %s" : "%.*f %s", is_given ? 6 : decimals, value,
+                unit);
   return text;
 }
 

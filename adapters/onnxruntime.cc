@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "adapters/onnxruntime/binding.h"
+#include "adapters/onnxruntime/emit.h"
 #include "adapters/onnxruntime/layers.h"
 #include "adapters/onnxruntime/library.h"
 #include "adapters/onnxruntime/profile.h"
@@ -41,8 +42,7 @@ using xsp::ort::take;
 // 1,000,000.
 constexpr uint64_t kEventsMax = 250'000;
 constexpr uint64_t kEventsPerRun = 2;  // besides those of nodes
-constexpr size_t kSpansPerDrain = 10'000;
-constexpr size_t kAlignment = 64;  // alignment of inputs, as in the runtime's own allocations
+constexpr size_t kAlignment = 64;      // alignment of inputs, as in the runtime's own allocations
 
 struct Freed {
   void operator()(void* memory) const { std::free(memory); }
@@ -52,12 +52,6 @@ struct Freed {
 struct Input {
   std::unique_ptr<void, Freed> memory;
   Handle<OrtValue> value{nullptr, nullptr};
-};
-
-// Holds the time of a run, to which its layers are clipped.
-struct Window {
-  int64_t start_ns;
-  int64_t end_ns;
 };
 
 xsp_tensor_info info_of(const Signature& signature) {
@@ -89,8 +83,8 @@ struct xsp_model {
   std::vector<OrtValue*> output_values;  // results of the last run
   std::vector<xsp_fed_back> fed_back;    // the outputs are places in `outputs`
   bool has_inputs = false;
-  bool has_run = false;         // with these inputs
-  std::vector<Window> windows;  // times of the recorded runs
+  bool has_run = false;                   // with these inputs
+  std::vector<xsp::ort::Window> windows;  // times of the recorded runs
   // The memory to which results() points.
   std::vector<std::vector<int64_t>> result_dimensions;
   std::vector<std::vector<std::byte>> downloads;  // of results that are on a GPU
@@ -399,53 +393,6 @@ xsp_status results(xsp_model* model, const xsp_tensor** tensors, size_t* count) 
   });
 }
 
-// Emits the spans of one run, clipped to it.
-void emit_run(const std::vector<xsp_complete_span>& spans, const Window& window, size_t* emitted) {
-  for (xsp_complete_span span : spans) {
-    const int64_t end = std::min(span.start_ns + span.duration_ns, window.end_ns);
-    span.start_ns = std::min(std::max(span.start_ns, window.start_ns), window.end_ns);
-    span.duration_ns = std::max<int64_t>(end - span.start_ns, 0);
-    xsp_emit(&span);
-    // If spans are emitted faster than the drainer writes, some are lost: so it may catch up from
-    // time to time.
-    if (++*emitted % kSpansPerDrain == 0) xsp_flush();
-  }
-}
-
-void emit_profile(xsp_model* model, xsp::ort::ProfileReader* reader) {
-  using Event = xsp::ort::ProfileReader::Event;
-  std::vector<xsp_complete_span> spans;  // spans of the run that is being read
-  size_t run = 0;
-  size_t emitted = 0;
-  uint64_t unreadable = 0;
-  xsp::ort::NodeEvent node;
-  for (Event event = reader->next(&node); event != Event::kEnd; event = reader->next(&node)) {
-    if (event == Event::kUnreadable) ++unreadable;
-    if (event == Event::kNode) {
-      xsp_complete_span span{};
-      span.struct_size = sizeof span;
-      span.site_id = model->layers.site(node);
-      span.thread = node.thread;
-      span.start_ns = model->session.profile_start_ns + node.start_us * 1000;
-      span.duration_ns = node.duration_us * 1000;
-      spans.push_back(span);
-    }
-    if (event != Event::kRun) continue;
-    if (run < model->windows.size()) emit_run(spans, model->windows[run], &emitted);
-    ++run;
-    spans.clear();
-  }
-  if (unreadable > 0) xsp_count_loss("onnxruntime", "unreadable event of the profile", unreadable);
-  // Beyond its limit the runtime drops events. A run that lacks some of them is left out as a
-  // whole.
-  const size_t complete = std::min(run, model->windows.size());
-  if (complete < model->windows.size()) {
-    const size_t nodes_per_run = complete == 0 ? spans.size() : emitted / complete;
-    xsp_count_loss("onnxruntime", "the runtime's limit of 1000000 events in a profile",
-                   (model->windows.size() - complete) * nodes_per_run);
-  }
-}
-
 xsp_status flush(xsp_model* model) {
   return guarded(model->host, [&] {
     const bool recorded = model->session.records;
@@ -458,7 +405,8 @@ xsp_status flush(xsp_model* model) {
                     "profile: the runtime wrote none: is there space in " +
                         std::string(model->host->scratch_folder) + "?");
       }
-      emit_profile(model, &reader);
+      xsp::ort::emit_profile(&reader, model->session.profile_start_ns, model->windows,
+                             &model->layers);
     }
     std::error_code error;
     std::filesystem::remove(path, error);

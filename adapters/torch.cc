@@ -279,7 +279,8 @@ at::Tensor to_device(const xsp_model& model, const xsp_tensor& tensor) {
   return values.to(model.device);
 }
 
-// Returns those inputs that are outputs of the last run, in the inputs' order; the others are undefined.
+// Returns those inputs that are outputs of the last run, in the inputs' order; the others are
+// undefined.
 std::vector<at::Tensor> fed_back_values(const xsp_model& model) {
   std::vector<at::Tensor> values(model.signature.inputs.size());
   if (model.fed_back.empty() || model.runs == 0) return values;

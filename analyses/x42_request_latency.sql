@@ -22,7 +22,7 @@
 -- @column p95_ns ns 95th percentile.
 -- @column p99_ns ns 99th percentile.
 -- @column slowest_ns ns Mean over the slowest 1 % of the requests.
--- @column highest_rate per_s Requests per second that keep the bound, of a search for the highest rate; else empty.
+-- @column highest_per_s per_s Requests per second that keep the bound, of a search for the highest rate; else empty.
 WITH figure AS (
   SELECT metric LIKE 'tail.%' AS is_tail,
     CASE WHEN is_tail THEN substr(metric, 6) ELSE regexp_extract(metric, '^(.*)\.[^.]*$', 1) END AS part,
@@ -39,7 +39,7 @@ part AS (
 SELECT part, part NOT IN ('latency', 'first_token', 'between_tokens') AS is_part,
   (SELECT CAST(max(value) AS BIGINT) FROM result WHERE metric = 'answered') AS requests, mean_ns, low_ns, high_ns,
   p50_ns, p90_ns, p95_ns, p99_ns, slowest_ns,
-  CASE part WHEN 'latency' THEN (SELECT max(value) FROM result WHERE metric = 'max_rate') END AS highest_rate
+  CASE part WHEN 'latency' THEN (SELECT max(value) FROM result WHERE metric = 'max_rate') END AS highest_per_s
 FROM part WHERE has_time
 ORDER BY
   coalesce(list_position(['latency', 'queue', 'batcher', 'pipeline', 'model', 'output', 'first_token'], part), 99), part

@@ -20,6 +20,11 @@ endfunction()
 # the places one by one, and three are seldom free at once.
 set(XSP_PLACES_OF_A_TEST 3)
 set(XSP_COST_OF_A_TEST 1)
+# Suites that take over 20 s begin before all others: else the last of them would run while the other processors idle.
+set(XSP_COST_OF_A_LONG_TEST 2)
+set(XSP_LONG_SUITES "^(Analyses/Golden|Seeds/MadePrograms|Random/RandomNumbers|MadeUp/FixtureNumbers|DatabaseTest|"
+  "Compare|Verbs|ModelsVerb|CompareSteps|Oracle)[.]")
+string(JOIN "" XSP_LONG_SUITES ${XSP_LONG_SUITES})
 
 # xsp_weigh_tests(WAITING...) gives the folder's tests their places. It stands behind all of them.
 function(xsp_weigh_tests)
@@ -35,11 +40,11 @@ function(xsp_weigh_tests)
   endforeach()
 endfunction()
 
-# xsp_test(NAME [CASES] [WAITING SUITES...] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program whose suites
-# are CTest tests; with CASES, each of its cases is one, and so has a process of its own. The cases of the suites that
-# are named WAITING mostly wait.
+# xsp_test(NAME [CASES] [WAITING SUITES...] [LONG SUITES...] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program
+# whose suites are CTest tests; with CASES, each of its cases is one, and so has a process of its own. The cases of the
+# suites that are named WAITING mostly wait; those of suites that are named LONG take long.
 function(xsp_test name)
-  cmake_parse_arguments(arg "CASES" "LABEL" "SOURCES;LIBRARIES;WAITING" ${ARGN})
+  cmake_parse_arguments(arg "CASES" "LABEL" "SOURCES;LIBRARIES;WAITING;LONG" ${ARGN})
   if(NOT XSP_TESTS)
     return()
   endif()
@@ -61,8 +66,14 @@ function(xsp_test name)
   if(arg_CASES)
     list(TRANSFORM arg_WAITING APPEND ".*")
     list(JOIN arg_WAITING ":" waiting)
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-${waiting}"
+    list(TRANSFORM arg_LONG APPEND ".*")
+    list(JOIN arg_LONG ":" long)
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-${waiting}:${long}"
       PROPERTIES TIMEOUT 600 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_TEST} LABELS "${arg_LABEL}")
+    if(long)
+      gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${long}"
+        PROPERTIES TIMEOUT 600 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_LONG_TEST} LABELS "${arg_LABEL}")
+    endif()
     if(waiting)
       gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${waiting}"
         PROPERTIES TIMEOUT 600 COST 0 LABELS "${arg_LABEL}")
@@ -74,6 +85,8 @@ function(xsp_test name)
 set(xsp_label \"${arg_LABEL}\")
 set(xsp_places ${XSP_PLACES_OF_A_TEST})
 set(xsp_cost ${XSP_COST_OF_A_TEST})
+set(xsp_long \"${XSP_LONG_SUITES}\")
+set(xsp_long_cost ${XSP_COST_OF_A_LONG_TEST})
 include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 ")
   set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")

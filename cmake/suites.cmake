@@ -1,7 +1,7 @@
 # Run by CTest, for a GoogleTest program: adds a test for each suite. A test for each case would start the program
 # thousands of times, which takes longer than most cases.
 #
-# Needs xsp_program (its path), xsp_label, xsp_places, xsp_cost.
+# Needs xsp_program (its path), xsp_label, xsp_places, xsp_cost, and of the suites that match xsp_long, xsp_long_cost.
 if(NOT EXISTS "${xsp_program}")
   # Fails if it is asked for: a build may have other targets alone.
   get_filename_component(xsp_name "${xsp_program}" NAME)
@@ -18,7 +18,11 @@ foreach(line ${lines})
   if(line MATCHES "^([A-Za-z0-9_/]+\\.)( |$)")
     set(suite "${CMAKE_MATCH_1}")
     add_test("${suite}*" "${xsp_program}" "--gtest_filter=${suite}*" --gtest_brief=1)
+    set(xsp_own_cost ${xsp_cost})
+    if(suite MATCHES "${xsp_long}")
+      set(xsp_own_cost ${xsp_long_cost})
+    endif()
     set_tests_properties("${suite}*" PROPERTIES
-      TIMEOUT 600 PROCESSORS ${xsp_places} COST ${xsp_cost} LABELS "${xsp_label}")
+      TIMEOUT 600 PROCESSORS ${xsp_places} COST ${xsp_own_cost} LABELS "${xsp_label}")
   endif()
 endforeach()

@@ -15,8 +15,9 @@ namespace xsp {
 
 constexpr int64_t kGeneratingSize = 4;  // numbers of a key, and of a value
 
-// Writes an ONNX file of a model whose logits follow from the last token alone, and whose cache grows by the
-// embedding of each token, once as a key and once as a value. Returns why it was not; empty: it was.
+// Writes an ONNX file of a model whose logits follow from each token alone, and whose cache grows
+// by the embedding of each token, once as a key and once as a value. Returns why it could not;
+// empty: it did.
 inline std::string write_generating_model(const std::filesystem::path& path) {
   formats::Builder b("net");
   const formats::Value ids = b.input("input_ids", formats::kInt64,

@@ -1,5 +1,5 @@
-// Tests that an adapter gives outputs back as inputs of the next run, with the same results as if its caller copied
-// them.
+// Tests that an adapter gives outputs back as inputs of the next run, with the same results as if
+// its caller copied them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

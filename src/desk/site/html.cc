@@ -132,11 +132,21 @@ std::string doubt_html(const std::vector<const catalogue::Figure*>& figures) {
   }
   if (doubts.empty()) return {};
   const std::string mark = doubts[0].substr(0, doubts[0].find(':'));
-  std::string all;
-  for (std::string_view doubt : doubts) {
-    if (doubt.starts_with(mark + ": ")) doubt.remove_prefix(mark.size() + 2);
-    all.append(all.empty() ? "" : "; ").append(doubt);
+  for (std::string& doubt : doubts) {
+    if (doubt.starts_with(mark + ": ")) doubt.erase(0, mark.size() + 2);
   }
+  // An ending that all have, "1.0 % was wanted", is told once.
+  const std::string ending = doubts[0].substr(std::min(doubts[0].rfind(", "), doubts[0].size()));
+  const bool is_shared = doubts.size() > 1 && !ending.empty() &&
+                         std::all_of(doubts.begin(), doubts.end(), [&](const std::string& doubt) {
+                           return doubt.ends_with(ending);
+                         });
+  std::string all;
+  for (const std::string& doubt : doubts) {
+    all +=
+        (all.empty() ? "" : "; ") + doubt.substr(0, doubt.size() - (is_shared ? ending.size() : 0));
+  }
+  if (is_shared) all += "; " + ending.substr(2);
   return "<small class=\"doubt\" title=\"" + escaped(all) + "\">" + escaped(mark) + "</small>";
 }
 

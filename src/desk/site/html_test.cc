@@ -26,6 +26,12 @@ TEST(Html, ADoubtIsMarkedByItsFirstWordsAndTheRestIsItsTitle) {
   const catalogue::Figure short_one = doubted("incomplete");
   EXPECT_EQ(doubt_html({&short_one}),
             "<small class=\"doubt\" title=\"incomplete\">incomplete</small>");
+  const catalogue::Figure wide = doubted("not settled: stopped by time at ±3 %, 1.0 % was wanted");
+  const catalogue::Figure wider = doubted("not settled: stopped by time at ±4 %, 1.0 % was wanted");
+  EXPECT_EQ(
+      doubt_html({&wide, &wider}),
+      "<small class=\"doubt\" title=\"stopped by time at ±3 %; stopped by time at ±4 %; 1.0 % was "
+      "wanted\">not settled</small>");
   EXPECT_EQ(doubt_html({nullptr}), "");
 }
 

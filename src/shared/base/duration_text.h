@@ -7,8 +7,8 @@
 
 namespace xsp {
 
-// Returns four digits, as a table does, in the largest unit that leaves one before the point: "1.234 ms". Those that a
-// user gave keep theirs: "50 ms".
+// Returns four digits, as a table does, in the largest unit that leaves one before the point:
+// "1.234 ms". A duration that a user gave keeps its own: "50 ms".
 inline std::string duration_text(double nanoseconds, bool is_given = false) {
   const char* unit = "ns";
   double value = nanoseconds;

@@ -40,9 +40,9 @@ function(xsp_weigh_tests)
   endforeach()
 endfunction()
 
-# xsp_test(NAME [CASES] [WAITING SUITES...] [LONG SUITES...] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest program
-# whose suites are CTest tests; with CASES, each of its cases is one, and so has a process of its own. The cases of the
-# suites that are named WAITING mostly wait; those of suites that are named LONG take long.
+# xsp_test(NAME [CASES] [WAITING SUITES...] [LONG SUITES...] [LABEL L] SOURCES... LIBRARIES...) adds a GoogleTest
+# program whose suites are CTest tests; with CASES, each of its cases is one, and so has a process of its own. The cases
+# of the suites that are named WAITING mostly wait; those of suites that are named LONG take long.
 function(xsp_test name)
   cmake_parse_arguments(arg "CASES" "LABEL" "SOURCES;LIBRARIES;WAITING;LONG" ${ARGN})
   if(NOT XSP_TESTS)

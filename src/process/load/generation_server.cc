@@ -41,6 +41,32 @@ Tensor integers_of(const TensorSpec& spec, size_t batch, size_t length,
                                  : integers<int64_t>(spec, batch, length, values);
 }
 
+// Returns the place, from `begin` on, of the first of the greatest of `count` numbers.
+template <typename NumberAt>
+size_t place_of_greatest(size_t begin, size_t count, const NumberAt& number_of) {
+  size_t place = 0;
+  auto greatest = number_of(begin);
+  for (size_t i = 1; i < count; ++i) {
+    const auto number = number_of(begin + i);
+    if (!(number > greatest)) continue;
+    greatest = number;
+    place = i;
+  }
+  return place;
+}
+
+// A token's scores are some 50,000 floats, which are compared while the model waits.
+size_t place_of_greatest(const pipelines::Value& value, size_t begin, size_t count) {
+  if (value.type.dtype != XSP_FLOAT32) {
+    return place_of_greatest(begin, count, [&](size_t i) { return number_at(value, i); });
+  }
+  return place_of_greatest(begin, count, [&](size_t i) {
+    float number = 0;
+    std::memcpy(&number, value.data.data() + i * sizeof number, sizeof number);
+    return number;
+  });
+}
+
 Error no_cache(const std::vector<TensorSpec>& inputs) {
   return usage(
       "the model keeps no cache that generation knows: it needs the inputs input_ids and "
@@ -201,11 +227,7 @@ Result<std::vector<int64_t>> GenerationServer::take_results(size_t batch) {
   std::vector<int64_t> best;
   for (size_t k = 0; k < batch; ++k) {
     const size_t begin = (k + 1) * scores - vocabulary;  // of the last token
-    size_t token = 0;
-    for (size_t i = 1; i < vocabulary; ++i) {
-      if (number_at(value, begin + i) > number_at(value, begin + token)) token = i;
-    }
-    best.push_back(static_cast<int64_t>(token));
+    best.push_back(static_cast<int64_t>(place_of_greatest(value, begin, vocabulary)));
   }
   return best;
 }

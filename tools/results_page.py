@@ -140,7 +140,8 @@ def answers(rows, resnet):
     sizes = "; ".join(f"{batch}: {', '.join(names)}"
                       for batch, names in sorted(grouped(deep, "batch").items()))
     yield ("Where is the knee?",
-           f"{sizes}. The highest throughput is {span(gains, 'gain', 'times that of batch 1')}.")
+           f"{sizes}. Over all {len(rows)} models, the highest throughput is "
+           f"{span(gains, 'gain', 'times that of batch 1')}.")
     yield ("How much of the latency lies outside of kernels?",
            f"At batch 1, the GPU is busy for {span(deep, 'busy_at_one', '%')} of the latency. At the "
            f"knee it is {span(deep, 'busy', '%')}.")

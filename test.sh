@@ -68,10 +68,13 @@ sanitizers() { build_and_test dev -E "$gates|$folders|$whole"; }
 # Runs both kinds in one call, so that no processor waits for the last test of the first.
 release() {
   build release || return
-  local numbers
-  numbers=$({ ctest --preset release -N -L release; ctest --preset release -N -R "$whole|$random|$processors"; } |
-    sed -nE 's/^ +Test +#([0-9]+): .*/\1/p' | sort -nu | paste -sd,)
-  ctest --preset release --no-tests=error --progress -I "0,0,0,${numbers:?}"
+  local labelled named
+  labelled=$(numbers_of release -L release) && named=$(numbers_of release -R "$whole|$random|$processors") &&
+    ctest --preset release --no-tests=error --progress -I "0,0,0,$labelled,$named"
+}
+numbers_of() { # numbers_of PRESET CTEST-OPTIONS...: the numbers of these tests, by commas; fails if there are none
+  ctest --preset "$1" -N "${@:2}" | sed -nE 's/^ +Test +#([0-9]+): .*/\1/p' | paste -sd, | grep . ||
+    { echo "ctest ${*:2}: no tests" >&2; return 1; }
 }
 threads() {
   build tsan annotate_test collectors_cupti_test && ctest --preset tsan --no-tests=error --progress -L threads

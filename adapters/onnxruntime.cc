@@ -80,8 +80,9 @@ struct xsp_model {
   std::vector<const char*> output_names;
   std::vector<Input> values;
   std::vector<const OrtValue*> input_values;
-  std::vector<OrtValue*> output_values;  // results of the last run
-  std::vector<xsp_fed_back> fed_back;    // the outputs are places in `outputs`
+  std::vector<OrtValue*> output_values;      // results of the last run
+  std::vector<xsp_fed_back> fed_back;        // the outputs are places in `outputs`
+  std::vector<Handle<OrtValue>> taken_back;  // outputs of the last run that are inputs
   bool has_inputs = false;
   bool has_run = false;                   // with these inputs
   std::vector<xsp::ort::Window> windows;  // times of the recorded runs
@@ -111,6 +112,7 @@ struct xsp_model {
   }
   ~xsp_model() {
     release_outputs();
+    taken_back.clear();
     (void)end_profiling();
     binding.reset();
     session.session.reset();  // a session that failed to open leaves a profile, too
@@ -266,30 +268,37 @@ Problem fetch_outputs(xsp_model* model) {
   return problem;
 }
 
-// Sets an input to the output of the last run that it is; false: it is none.
-bool take_back(xsp_model* model, size_t index, std::vector<Handle<OrtValue>>* outputs) {
+// Sets an input to that output of the last run which it is.
+xsp_status take_back(xsp_model* model, size_t index) {
+  const char* name = model->inputs[index].name.c_str();
   for (const xsp_fed_back& pair : model->fed_back) {
-    if (pair.input != index || outputs->empty()) continue;
-    Handle<OrtValue>& value = (*outputs)[pair.output];
-    if (model->binding != nullptr) {
-      return !model->binding->take_input(model->inputs[index].name.c_str(), value.release());
-    }
-    model->input_values[index] = value.get();
-    model->values[index].value = std::move(value);
-    return true;
+    if (pair.input != index || model->taken_back.empty()) continue;
+    OrtValue* value = model->taken_back[pair.output].get();
+    model->input_values[index] = value;
+    if (model->binding == nullptr) return XSP_OK;
+    const Problem problem = model->binding->bind_input(name, value);
+    if (!problem) return XSP_OK;
+    return is_out_of_memory(problem) ? run_failed(model, problem)
+                                     : bad_input(model, name, problem.text);
   }
-  return false;
+  return bad_input(model, name, "it is missing");
+}
+
+// Keeps the outputs of the last run for the inputs that they are.
+Problem keep_outputs(xsp_model* model) {
+  model->taken_back.clear();
+  if (!model->has_run || model->fed_back.empty()) return {};
+  if (const Problem problem = fetch_outputs(model)) return problem;
+  for (OrtValue*& value : model->output_values) {
+    model->taken_back.emplace_back(std::exchange(value, nullptr), library().api->ReleaseValue);
+  }
+  return {};
 }
 
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return guarded(model->host, [&] {
-    std::vector<Handle<OrtValue>> fed_back;  // outputs of the last run
-    if (model->has_run && !model->fed_back.empty()) {
-      const Problem problem = fetch_outputs(model);
-      if (problem) return fail(model->host, XSP_FAILED, "set inputs: " + problem.text);
-      for (OrtValue*& value : model->output_values) {
-        fed_back.emplace_back(std::exchange(value, nullptr), library().api->ReleaseValue);
-      }
+    if (const Problem problem = keep_outputs(model)) {
+      return fail(model->host, XSP_FAILED, "set inputs: " + problem.text);
     }
     model->has_inputs = model->has_run = false;
     if (model->binding != nullptr) model->binding->clear();
@@ -311,8 +320,8 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
       is_set[index] = true;
     }
     for (size_t i = 0; i < model->inputs.size(); ++i) {
-      if (is_set[i] || take_back(model, i, &fed_back)) continue;
-      return bad_input(model, model->inputs[i].name.c_str(), "it is missing");
+      const xsp_status status = is_set[i] ? XSP_OK : take_back(model, i);
+      if (status != XSP_OK) return status;
     }
     if (model->binding != nullptr) {
       const Problem problem = model->binding->bind_outputs(model->outputs);
@@ -421,13 +430,18 @@ xsp_status feed_back(xsp_model* model, const xsp_fed_back* pairs, size_t count) 
     for (uint32_t i = 0; i < model->outputs.size(); ++i) {
       if (model->outputs[i].dtype != 0) numbers.push_back(i);
     }
-    model->fed_back.clear();
+    // Without a binding, the runtime copies the outputs of a GPU to the host.
+    if (model->binding == nullptr && model->session.provider != xsp::ort::kCpu) {
+      return fail(model->host, XSP_NOT_AVAILABLE, "feed back: outputs are on the host");
+    }
+    std::vector<xsp_fed_back> places;
     for (size_t i = 0; i < count; ++i) {
       if (pairs[i].output >= numbers.size() || pairs[i].input >= model->inputs.size()) {
         return fail(model->host, XSP_BAD_INPUT, "feed back: the model has no such output or input");
       }
-      model->fed_back.push_back({numbers[pairs[i].output], pairs[i].input});
+      places.push_back({numbers[pairs[i].output], pairs[i].input});
     }
+    model->fed_back = std::move(places);
     return XSP_OK;
   });
 }

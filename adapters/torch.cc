@@ -10,7 +10,6 @@
 // Debian's libtorch 1.13.1, 31 MB to fetch; a wheel of PyTorch 2.11 has 507 MB and, without
 // NVIDIA's own wheels, loads only as far as its CPU half.
 #include <ATen/Context.h>
-#include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
@@ -19,7 +18,6 @@
 #include <torch/version.h>
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 
 #include "adapters/torch/device.h"
@@ -28,6 +26,7 @@
 #include "adapters/torch/program.h"
 #include "adapters/torch/repeat.h"
 #include "adapters/torch/settings.h"
+#include "adapters/torch/tensors.h"
 #include "xsp/plugin.hpp"
 
 using xsp::fail;
@@ -258,49 +257,35 @@ xsp_status bad_input(xsp_model* model, const std::string& name, const std::strin
               "input '" + name + "': " + why + ": see the model's signature");
 }
 
-c10::ScalarType scalar_type(uint32_t dtype) {
-  for (int8_t type = 0; type < static_cast<int8_t>(c10::ScalarType::NumOptions); ++type) {
-    const auto candidate = static_cast<c10::ScalarType>(type);
-    if (adapter::dtype_of(candidate) == dtype) return candidate;
-  }
-  return c10::ScalarType::Undefined;
-}
-
-at::Tensor to_device(const xsp_model& model, const xsp_tensor& tensor) {
-  const c10::IntArrayRef shape(tensor.dimensions, tensor.rank);
-  const c10::ScalarType type = scalar_type(tensor.dtype);
-  TORCH_CHECK(type != c10::ScalarType::Undefined, "torch has no type ",
-              xsp::dtype_name(tensor.dtype));
-  at::Tensor values = at::empty(shape, at::TensorOptions().dtype(type));
-  if (tensor.data_bytes > 0) std::memcpy(values.data_ptr(), tensor.data, tensor.data_bytes);
-  if (model.options.channels_last && values.dim() == 4) {
-    values = values.contiguous(at::MemoryFormat::ChannelsLast);
-  }
-  return values.to(model.device);
-}
-
-// Returns those inputs that are outputs of the last run, in the inputs' order; the others are
-// undefined.
-std::vector<at::Tensor> fed_back_values(const xsp_model& model) {
-  std::vector<at::Tensor> values(model.signature.inputs.size());
-  if (model.fed_back.empty() || model.runs == 0) return values;
-  std::vector<at::Tensor> outputs;
+// Returns the tensors of numbers that the last run gave.
+std::vector<at::Tensor> last_results(const xsp_model& model) {
+  std::vector<at::Tensor> tensors;
+  if (model.fed_back.empty() || model.runs == 0) return tensors;
   for (const auto& [name, tensor] : model.program->results()) {
-    if (adapter::dtype_of(tensor.scalar_type()) != 0) outputs.push_back(tensor);
+    if (adapter::dtype_of(tensor.scalar_type()) != 0) tensors.push_back(tensor);
   }
-  for (const xsp_fed_back& pair : model.fed_back) {
-    if (pair.output >= outputs.size() || pair.input >= values.size()) continue;
-    const at::Tensor& output = outputs[pair.output];
-    // A graph writes its outputs to the same memory in each replay.
-    values[pair.input] = model.graph != nullptr ? output.clone() : output;
-  }
-  return values;
+  return tensors;
 }
 
-// `values` has the inputs that need not be given.
+// Returns the input that is an output of the last run; an undefined tensor: it is none. `why` gets
+// why it does not suit.
+at::Tensor taken_back(const xsp_model& model, size_t input, const std::vector<at::Tensor>& outputs,
+                      bool is_of_graph, std::string* why) {
+  for (const xsp_fed_back& pair : model.fed_back) {
+    if (pair.input != input || pair.output >= outputs.size()) continue;
+    const at::Tensor& output = outputs[pair.output];
+    *why = adapter::mismatch(model.signature.inputs[input], output);
+    const at::Tensor value = adapter::as_input(output, model.device);
+    // A graph's outputs lie in memory of its own.
+    return is_of_graph && value.is_same(output) ? value.clone() : value;
+  }
+  return {};
+}
+
 xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count,
-                       std::vector<at::Tensor> values) {
+                       const std::vector<at::Tensor>& last, bool is_of_graph) {
   const std::vector<Port>& ports = model->signature.inputs;
+  std::vector<at::Tensor> values(ports.size());
   for (size_t i = 0; i < count; ++i) {
     const auto tensor = xsp::whole(xsp_tensor_at(tensors, i));
     const auto port = std::find_if(ports.begin(), ports.end(),
@@ -308,10 +293,15 @@ xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count
     if (port == ports.end()) return bad_input(model, tensor.name, "the model has no such input");
     const std::string why = adapter::mismatch(*port, tensor);
     if (!why.empty()) return bad_input(model, tensor.name, why);
-    values[static_cast<size_t>(port - ports.begin())] = to_device(*model, tensor);
+    values[static_cast<size_t>(port - ports.begin())] =
+        adapter::as_input(tensor, model->device, model->options.channels_last);
   }
   for (size_t i = 0; i < ports.size(); ++i) {
-    if (!values[i].defined()) return bad_input(model, ports[i].name, "it is missing");
+    std::string why = "it is missing";
+    if (!values[i].defined()) values[i] = taken_back(*model, i, last, is_of_graph, &why);
+    if (!values[i].defined() || (!why.empty() && why != "it is missing")) {
+      return bad_input(model, ports[i].name, why);
+    }
   }
   adapter::wait_for(model->device);
   model->inputs = std::move(values);
@@ -320,13 +310,14 @@ xsp_status take_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count
 
 xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count) {
   return in_torch(model, "set inputs", [&] {
-    std::vector<at::Tensor> fed_back = fed_back_values(*model);
+    const std::vector<at::Tensor> last = last_results(*model);
+    const bool is_of_graph = model->graph != nullptr;
     model->inputs.clear();
     model->graph.reset();
     model->program->release_results();
     model->runs = 0;
     if (model->layers != nullptr) model->layers->forget();
-    return take_inputs(model, tensors, count, std::move(fed_back));
+    return take_inputs(model, tensors, count, last, is_of_graph);
   });
 }
 
@@ -455,6 +446,10 @@ xsp_status flush(xsp_model* model) {
 
 xsp_status feed_back(xsp_model* model, const xsp_fed_back* pairs, size_t count) {
   return guarded(model->host, [&] {
+    for (size_t i = 0; i < count; ++i) {
+      if (pairs[i].input < model->signature.inputs.size()) continue;
+      return fail(model->host, XSP_BAD_INPUT, "feed back: the model has no such input");
+    }
     model->fed_back.assign(pairs, pairs + count);
     return XSP_OK;
   });

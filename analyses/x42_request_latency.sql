@@ -22,7 +22,9 @@
 -- @column p95_ns ns 95th percentile.
 -- @column p99_ns ns 99th percentile.
 -- @column slowest_ns ns Mean over the slowest 1 % of the requests.
--- @column highest_per_s per_s Requests per second that keep the bound, of a search for the highest rate; else empty.
+-- @column highest_per_s per_s Highest rate at which about half of the loads keep the bound; empty: none was searched.
+-- @column low_per_s per_s Lower end of its 95 % interval.
+-- @column high_per_s per_s Upper end of its 95 % interval.
 WITH figure AS (
   SELECT metric LIKE 'tail.%' AS is_tail,
     CASE WHEN is_tail THEN substr(metric, 6) ELSE regexp_extract(metric, '^(.*)\.[^.]*$', 1) END AS part,
@@ -39,7 +41,7 @@ part AS (
 SELECT part, part NOT IN ('latency', 'first_token', 'between_tokens') AS is_part,
   (SELECT CAST(max(value) AS BIGINT) FROM result WHERE metric = 'answered') AS requests, mean_ns, low_ns, high_ns,
   p50_ns, p90_ns, p95_ns, p99_ns, slowest_ns,
-  CASE part WHEN 'latency' THEN (SELECT max(value) FROM result WHERE metric = 'max_rate') END AS highest_per_s
-FROM part WHERE has_time
+  highest.value AS highest_per_s, highest.low AS low_per_s, highest.high AS high_per_s
+FROM part LEFT JOIN (FROM result WHERE metric = 'max_rate') highest ON part = 'latency' WHERE has_time
 ORDER BY
   coalesce(list_position(['latency', 'queue', 'batcher', 'pipeline', 'model', 'output', 'first_token'], part), 99), part

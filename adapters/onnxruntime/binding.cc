@@ -85,8 +85,7 @@ Problem Binding::set_input(const xsp_tensor& tensor) {
   return problem;
 }
 
-Problem Binding::take_input(const char* name, OrtValue* value) {
-  values_.emplace_back(value, library().api->ReleaseValue);
+Problem Binding::bind_input(const char* name, OrtValue* value) {
   return take(library().api->BindInput(binding_.get(), name, value));
 }
 

@@ -21,8 +21,8 @@ class Binding {
   void clear();
   // Copies the tensor to the device, and binds it to the input of its name.
   Problem set_input(const xsp_tensor& tensor);
-  // Binds the value, which is on the device, to the input of that name, and owns it.
-  Problem take_input(const char* name, OrtValue* value);
+  // Binds the value, which is on the device, to the input of that name. The caller keeps it.
+  Problem bind_input(const char* name, OrtValue* value);
   // Lets the first run allocate these outputs on the device, and each later one reuse their memory.
   // Those that are not tensors of numbers stay on the host.
   Problem bind_outputs(const std::vector<Signature>& outputs);

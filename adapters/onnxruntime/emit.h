@@ -17,8 +17,7 @@ struct Window {
 };
 
 // Emits the layers of each run of the profile, which began at `profile_start_ns`. Counts as lost
-// the runs that the
-// runtime's limit of events cut short.
+// the runs that the runtime's limit of events cut short.
 void emit_profile(ProfileReader* reader, int64_t profile_start_ns,
                   const std::vector<Window>& windows, Layers* layers);
 

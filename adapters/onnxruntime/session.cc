@@ -15,7 +15,6 @@
 namespace xsp::ort {
 namespace {
 
-constexpr const char* kCpu = "CPUExecutionProvider";
 constexpr const char* kCuda = "CUDAExecutionProvider";
 constexpr const char* kTensorRt = "TensorrtExecutionProvider";
 constexpr std::string_view kSuffix = "ExecutionProvider";

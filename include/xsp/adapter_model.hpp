@@ -133,6 +133,7 @@ struct AdapterParts {
   uint64_t (*runs_max)(xsp_model* model);
   xsp_status (*keep_tokens)(xsp_model* model, uint64_t sequences, uint64_t tokens) = nullptr;
   uint64_t (*kept_bytes)(xsp_model* model) = nullptr;
+  xsp_status (*feed_back)(xsp_model* model, const xsp_fed_back* pairs, size_t count) = nullptr;
 };
 
 // `Model` is xsp_model, which is incomplete here.
@@ -165,6 +166,7 @@ constexpr xsp_adapter adapter_entry(const AdapterParts& own) {
   entry.runs_max = own.runs_max;
   entry.keep_tokens = own.keep_tokens;
   entry.kept_bytes = own.kept_bytes;
+  entry.feed_back = own.feed_back;
   return entry;
 }
 

@@ -151,7 +151,8 @@ typedef struct xsp_probe {
 
 typedef struct xsp_model xsp_model; /* defined by the adapter */
 
-/* An output of a run that is an input of the next one: their places in the model's own order. */
+/* An output of a run that is an input of the next one: their places among those that outputs() and
+ * inputs() return. */
 typedef struct xsp_fed_back {
   uint32_t output;
   uint32_t input;
@@ -170,7 +171,8 @@ typedef struct xsp_adapter {
    * dynamic that turn out to be fixed. */
   xsp_status (*inputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
   xsp_status (*outputs)(xsp_model* model, const xsp_tensor_info** infos, size_t* count);
-  /* Sets the values for the following runs: every input, in any order. Copies them. */
+  /* Sets the values for the following runs: every input, in any order, but for those that feed_back
+   * names. Copies them. */
   xsp_status (*set_inputs)(xsp_model* model, const xsp_tensor* tensors, size_t count);
   /* Runs one inference to its end: on a device, until its results are there. The caller records the
    * span of the level model around it. */
@@ -203,11 +205,13 @@ typedef struct xsp_adapter {
   /* 1: several open models may be called at the same time, each by one thread at a time. 0: only
    * one after the other. */
   uint32_t opens_several;
-  /* Says which outputs are inputs of the next run, as the keys and values of a language model are;
-   * none: no longer any. From then on set_inputs may leave these inputs out. They are then the
-   * outputs of the last run, which stay where they are: on a device, nothing is copied to the host.
-   * results() gives such an output without its values: `data` is NULL, and `data_bytes` 0. NULL:
-   * the adapter cannot, and the caller copies the results. */
+  /* Says which outputs are inputs of the next run, as the keys and values of a language model are.
+   * From then on set_inputs may leave these inputs out. They are then the outputs of the last run,
+   * which stay where they are: on a device, nothing is copied to the host. After set_inputs,
+   * whether it failed or not, they are there again once the model has run. results() gives such an
+   * output without its values: `data` is NULL, and `data_bytes` 0. `count` 0 ends all this. If a
+   * pair is wrong, nothing changes. XSP_NOT_AVAILABLE: not as this model was opened. NULL, or not
+   * available: the caller copies the results. */
   xsp_status (*feed_back)(xsp_model* model, const xsp_fed_back* pairs, size_t count);
 } xsp_adapter;
 
@@ -246,7 +250,8 @@ typedef struct xsp_adapter {
  *               setting.NAME         a setting of the framework's computation: a fact of the
  *                                    evaluation. Known are setting.cudnn_tf32 and
  *                                    setting.matmul_tf32: "true" if 32-bit convolutions, or other
- *                                    products, may run in TF32
+ *                                    products, may run in TF32. The worker sets
+ *                                    setting.generation_cache
  *   counters    layer_resolution_ns  the grain of the layers' times, if coarser than the trace's */
 
 /* ---- Layers that are repeated ------------------------------------------------------------------

@@ -125,7 +125,7 @@ std::string bound_text(const Bound& bound, double latency_ns) {
   char percent[24];
   std::snprintf(percent, sizeof percent, "p%g", 100 * bound.share);
   return std::string(percent) + " is " + duration_text(latency_ns) + ", " +
-         duration_text(bound.ns, true) + " is allowed";
+         given_duration_text(bound.ns) + " is allowed";
 }
 
 // Says how far an interrupted search has come.
@@ -335,7 +335,7 @@ class Evaluation {
       outcome_.verdict += ", and " + std::to_string(load.abandoned) + " requests were not answered";
     }
     outcome_.verdict = is_searched ? "a load at the highest rate: " + outcome_.verdict +
-                                         "; about half of such loads miss the bound"
+                                         "; of such loads, about half keep the bound"
                                    : (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
   }
 

@@ -82,7 +82,7 @@ Result<std::unique_ptr<GenerationServer>> GenerationServer::make(
   std::unique_ptr<GenerationServer> server(new GenerationServer(model));
   XSP_CHECK_OK(server->find_tensors(inputs, outputs));
   XSP_CHECK_OK(server->read_lengths(lengths));
-  XSP_CHECK_OK(server->feed_cache_back());
+  XSP_TRY(server->is_fed_back_, model.feed_back(server->cache_));
   server->prefill_site_ = xsp_intern_site(XSP_LEVEL_APPLICATION, "prefill", kTokenType);
   server->decode_site_ = xsp_intern_site(XSP_LEVEL_APPLICATION, "decode", kTokenType);
   server->path_ = tokens;
@@ -114,18 +114,10 @@ Status GenerationServer::find_tensors(const std::vector<TensorSpec>& inputs,
     if (name.rfind(kPast, 0) != 0 || inputs[i].dimensions.size() != 4) return no_cache(inputs);
     const size_t output = find_output(std::string(kPresent) + name.substr(kPast.size()));
     if (output == outputs.size()) return no_cache(inputs);
-    cache_.emplace_back(i, output);
+    cache_.push_back({static_cast<uint32_t>(output), static_cast<uint32_t>(i)});
   }
   logits_ = find_output("logits");
   if (!has_ids || cache_.empty() || logits_ == outputs.size()) return no_cache(inputs);
-  return Ok{};
-}
-
-Status GenerationServer::feed_cache_back() {
-  if (model_.keeps_tokens()) return Ok{};
-  std::vector<std::pair<size_t, size_t>> places;
-  for (const auto& [input, output] : cache_) places.emplace_back(output, input);
-  XSP_TRY(is_fed_back_, model_.feed_back(places));
   return Ok{};
 }
 
@@ -188,7 +180,7 @@ Status GenerationServer::prepare(std::span<const LoadRequest> batch) {
     output_ = std::max(output_, lengths_of(request).output);
   }
   tensors_.assign(inputs_.size(), {});
-  for (const auto& [input, output] : cache_) {
+  for (const auto& [output, input] : cache_) {
     std::vector<int64_t> dimensions = inputs_[input].dimensions;
     dimensions[0] = static_cast<int64_t>(batch.size());
     dimensions[2] = 0;
@@ -210,7 +202,7 @@ Status GenerationServer::prepare(std::span<const LoadRequest> batch) {
 
 Result<std::vector<int64_t>> GenerationServer::take_results(size_t batch) {
   XSP_TRY(std::vector<Tensor> results, model_.results());
-  for (const auto& [input, output] : cache_) {
+  for (const auto& [output, input] : cache_) {
     if (output >= results.size()) return failed("the model gave too few outputs");
     const std::string name = tensors_[input].name;
     tensors_[input] = std::move(results[output]);
@@ -235,8 +227,8 @@ Result<std::vector<int64_t>> GenerationServer::take_results(size_t batch) {
 size_t GenerationServer::cache_bytes() {
   if (model_.keeps_tokens()) return model_.kept_bytes();
   size_t bytes = 0;
-  for (const auto& [input, output] : cache_) {
-    const Tensor& tensor = tensors_[input];
+  for (const xsp_fed_back& pair : cache_) {
+    const Tensor& tensor = tensors_[pair.input];
     bytes += static_cast<size_t>(pipelines::element_count(tensor.dimensions)) *
              dtype_bytes(tensor.dtype);
   }

@@ -1,18 +1,19 @@
 // GenerationServer: answers a request by generating tokens with a language model that keeps the
 // keys and values of the tokens so far in a cache.
 //
-// Either the caller holds the cache: the model has the inputs input_ids and past_key_values.*, and
-// the outputs logits and present.*, as exporters of decoders name them; attention_mask and
-// position_ids are given if it wants them. Or the model holds it (xsp_adapter.keep_tokens): its
-// only input is the tokens, and its only output the scores.
+// Either the cache is among the model's inputs and outputs: it has the inputs input_ids and
+// past_key_values.*, and the outputs logits and present.*, as exporters of decoders name them;
+// attention_mask and position_ids are given if it wants them. The adapter takes the cache of one
+// run back for the next, where it is (xsp_adapter.feed_back), or the caller copies it: then a
+// token's time contains the copy. Or the model holds it (xsp_adapter.keep_tokens): its only input
+// is the tokens, and its only output the scores.
 //
 // The prompt is answered in one run (prefill), whose logits give the first token. Each further run
 // (decode) reads the token before. If the model takes one token at a time, the prompt is read by as
 // many runs. The best token is taken. Prompts are made up.
 //
 // Requests of one batch have one length: the shorter prompts are padded, and a request that has all
-// its tokens stays in the batch until the others have theirs. A token's time contains the copy of
-// a cache that the caller holds from the model's outputs to its inputs.
+// its tokens stays in the batch until the others have theirs.
 #ifndef XSP_PROCESS_LOAD_GENERATION_SERVER_H_
 #define XSP_PROCESS_LOAD_GENERATION_SERVER_H_
 
@@ -21,7 +22,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "process/load/open_model.h"
@@ -55,7 +55,6 @@ class GenerationServer : public Server {
   explicit GenerationServer(OpenModel& model) : model_(model) {}
   Status find_tensors(const std::vector<TensorSpec>& inputs,
                       const std::vector<TensorSpec>& outputs);
-  Status feed_cache_back();
   Status read_lengths(const std::string& path);
   const Lengths& lengths_of(const LoadRequest& request) const;
   Status set(const std::vector<int64_t>& ids, size_t batch);
@@ -65,9 +64,9 @@ class GenerationServer : public Server {
   size_t cache_bytes();
 
   OpenModel& model_;
-  std::vector<TensorSpec> inputs_;                // in the model's order
-  std::vector<std::pair<size_t, size_t>> cache_;  // an input, and the output that is the next one
-  size_t ids_ = 0, logits_ = 0;                   // positions among the inputs and the outputs
+  std::vector<TensorSpec> inputs_;   // in the model's order
+  std::vector<xsp_fed_back> cache_;  // an output, and the input of the next run
+  size_t ids_ = 0, logits_ = 0;      // positions among the inputs and the outputs
   bool reads_one_token_ = false;
   bool is_fed_back_ = false;  // the model takes the last run's cache itself
   std::vector<Lengths> lengths_;

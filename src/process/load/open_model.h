@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "process/worker/inputs.h"
 #include "shared/base/result.h"
+#include "xsp/plugin.h"
 
 namespace xsp::process {
 
@@ -25,9 +25,9 @@ class OpenModel {
   virtual bool keeps_tokens() const { return false; }
   virtual Status keep_tokens(size_t, size_t) { return failed("the model keeps no tokens"); }
   virtual size_t kept_bytes() { return 0; }
-  // Says which outputs, the first of each pair, are inputs of the next run; see
-  // xsp_adapter.feed_back. False: the model cannot, and the caller copies them.
-  virtual Result<bool> feed_back(const std::vector<std::pair<size_t, size_t>>&) { return false; }
+  // Says which outputs are inputs of the next run; see xsp_adapter.feed_back. False: the model does
+  // not take them back, so the caller copies them, if there are any.
+  virtual Result<bool> feed_back(const std::vector<xsp_fed_back>&) { return false; }
 };
 
 }  // namespace xsp::process

@@ -133,18 +133,19 @@ Status AdapterModel::keep_tokens(size_t sequences, size_t tokens) {
   return is_kept ? Status(Ok{}) : error();
 }
 
-Result<bool> AdapterModel::feed_back(const std::vector<std::pair<size_t, size_t>>& places) {
+Result<bool> AdapterModel::feed_back(const std::vector<xsp_fed_back>& pairs) {
   const xsp_adapter* adapter = facts_.adapter;
-  const bool can = XSP_HAS(xsp_adapter, adapter, feed_back) && adapter->feed_back != nullptr;
-  xsp_site_attribute(facts_.site.id, "setting.generation_cache",
-                     can ? "stays where the model is" : "is copied by the host for each token");
-  if (!can) return false;
-  std::vector<xsp_fed_back> pairs;
-  for (const auto& [output, input] : places) {
-    pairs.push_back({static_cast<uint32_t>(output), static_cast<uint32_t>(input)});
+  const char* where = "is copied by the host for each token";
+  bool is_fed_back = false;
+  if (keeps_tokens()) {
+    where = "is kept by the framework";
+  } else if (XSP_HAS(xsp_adapter, adapter, feed_back) && adapter->feed_back != nullptr) {
+    is_fed_back = call([&] { return adapter->feed_back(model_, pairs.data(), pairs.size()); });
+    if (!is_fed_back && status_ != XSP_NOT_AVAILABLE) return error();
+    if (is_fed_back) where = "stays where the model is";
   }
-  if (!call([&] { return adapter->feed_back(model_, pairs.data(), pairs.size()); })) return error();
-  return true;
+  xsp_site_attribute(facts_.site.id, "setting.generation_cache", where);
+  return is_fed_back;
 }
 
 }  // namespace xsp::process

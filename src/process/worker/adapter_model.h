@@ -67,7 +67,8 @@ class AdapterModel : public OpenModel {
   bool keeps_tokens() const override;
   Status keep_tokens(size_t sequences, size_t tokens) override;
   size_t kept_bytes() override { return facts_.adapter->kept_bytes(model_); }
-  Result<bool> feed_back(const std::vector<std::pair<size_t, size_t>>& places) override;
+  // Tells where a generation's cache is, as a fact.
+  Result<bool> feed_back(const std::vector<xsp_fed_back>& pairs) override;
 
   // Records an inference's details if it is one of the first measured ones.
   void record_first_details(bool is_measured) {

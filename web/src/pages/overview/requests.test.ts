@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { latencyOf, loadOf, partsOf, verdictsOf } from './requests';
+import { highestRange, latencyOf, loadOf, partsOf, verdictsOf } from './requests';
 
 const rows = [
   { part: 'latency', is_part: false, requests: 12, mean_ns: 1000 },
@@ -25,6 +25,11 @@ test('a load is told by its scenario, and by what was answered of it', () => {
   expect(loadOf(facts('12'), latency)).toBe('scenario server, 12 requests');
   expect(loadOf(facts('1000'), latency)).toBe('scenario server, 12 of 1000 requests');
   expect(loadOf({ scenario: 'offline' }, latency)).toBe('scenario offline, 12 requests');
+});
+
+test('the highest rate has the interval of its searches, if there were enough', () => {
+  expect(highestRange({ low_per_s: 448, high_per_s: 561.2 })).toBe('448 /s to 561 /s');
+  expect(highestRange({ low_per_s: null, high_per_s: null })).toBe('');
 });
 
 test('the verdicts are those of the bound, of LoadGen, and of an interrupt', () => {

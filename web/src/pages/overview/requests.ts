@@ -1,6 +1,7 @@
 // The requests of a load: the parts of their latency, and what was asked of them.
 import { number, text, type Row } from '../../data/records';
 import { sharesOf } from '../../data/shares';
+import { format } from '../../data/units';
 import type { Segment } from './levels';
 
 // Returns the row of the latency of `request_latency`.
@@ -32,6 +33,12 @@ export function loadOf(facts: Record<string, string>, latency: Row | undefined):
   const requests = answered === asked ? answered : `${answered} of ${asked}`;
   return `scenario ${facts['scenario'] ?? ''}${requests ? `, ${requests} requests` : ''}`;
 }
+
+// Returns the interval of the highest rate, "448 /s to 561 /s"; '' if it has none.
+export const highestRange = (latency: Row): string =>
+  number(latency['low_per_s']) === null
+    ? ''
+    : `${format('per_s', latency['low_per_s'])} to ${format('per_s', latency['high_per_s'])}`;
 
 // Returns whether the load was as required, and whether it is whole: sentences of its facts.
 export const verdictsOf = (facts: Record<string, string>): string[] =>

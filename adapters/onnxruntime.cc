@@ -323,6 +323,8 @@ xsp_status set_inputs(xsp_model* model, const xsp_tensor* tensors, size_t count)
       const xsp_status status = is_set[i] ? XSP_OK : take_back(model, i);
       if (status != XSP_OK) return status;
     }
+    // Else a new request's first run would need room for the last one's outputs.
+    if (std::find(is_set.begin(), is_set.end(), false) == is_set.end()) model->taken_back.clear();
     if (model->binding != nullptr) {
       const Problem problem = model->binding->bind_outputs(model->outputs);
       if (problem) return run_failed(model, problem);

@@ -173,18 +173,31 @@ TEST_F(EvaluateTest, AnInterruptedSearchKeepsItsLoads) {
 TEST_F(EvaluateTest, ASearchTellsTheHighestRateAndALoadAtIt) {
   const Finished finished =
       run({"evaluate", kSleepingModel, "--framework", "fake", "--scenario", "max-rate", "--bound",
-           "p90=10ms", "--requests", "100", "--levels", "model", "-o", "a.xsp"});
+           "p90=4ms", "--requests", "400", "--levels", "model", "-o", "a.xsp"});
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_NE(finished.out.find("highest rate: "), std::string::npos) << finished.out;
   EXPECT_NE(finished.out.find("a load at the highest rate: p90 is "), std::string::npos)
       << finished.out;
-  EXPECT_NE(finished.out.find(", 10 ms is allowed; of such loads, about half keep the bound"),
+  EXPECT_NE(finished.out.find(", 4 ms is allowed; of such loads, about half keep the bound"),
             std::string::npos)
       << finished.out;
   const Finished told = run({"analyze", "request_latency", "a.xsp", "--format", "json"});
   ASSERT_EQ(told.status, 0) << told.err;
   EXPECT_EQ(scalar("a.xsp", "SELECT value FROM result WHERE metric = 'max_rate'").get<double>(),
             nlohmann::json::parse(told.out)[0]["highest_per_s"].get<double>());
+}
+
+// Thirty requests are answered within the bound however fast they come.
+TEST_F(EvaluateTest, ARateAboveTheCapacityIsNoHighestRate) {
+  const Finished finished =
+      run({"evaluate", kSleepingModel, "--framework", "fake", "--scenario", "max-rate", "--bound",
+           "p90=100ms", "--requests", "30", "--levels", "model", "-o", "a.xsp"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_NE(finished.out.find("highest rate: not known (the model answers at most "),
+            std::string::npos)
+      << finished.out;
+  EXPECT_NE(finished.out.find("give more --requests"), std::string::npos) << finished.out;
+  EXPECT_TRUE(scalar("a.xsp", "SELECT value FROM result WHERE metric = 'max_rate'").is_null());
 }
 
 // The rate is so low that the load sleeps when the interrupt comes.

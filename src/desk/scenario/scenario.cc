@@ -315,6 +315,16 @@ class Evaluation {
     row.note = "mean of five searches, each to 1 %";
     if (found.interrupted) row.note = incomplete_text(found);
     if (found.rate == 0) row.value.reset();
+    // What is above the capacity was kept only because a load ended before its queue had grown.
+    is_sustained_ = !found.interval || found.interval->low <= capacity;
+    if (!is_sustained_) {
+      row.value.reset();
+      row.low.reset();
+      row.high.reset();
+      row.note = "the model answers at most " + rate_text(capacity) + ", and loads of " +
+                 std::to_string(scenario_.requests) +
+                 " requests end before their queue has grown: give more --requests";
+    }
     outcome_.results.push_back(row);
     for (const Probe& one : found.probes) {
       ResultRow point{"latency_at_rate", one.latency_ns, {}, {}, "ns", {}, ""};
@@ -334,9 +344,15 @@ class Evaluation {
     if (load.abandoned > 0) {
       outcome_.verdict += ", and " + std::to_string(load.abandoned) + " requests were not answered";
     }
-    outcome_.verdict = is_searched ? "a load at the highest rate: " + outcome_.verdict +
-                                         "; of such loads, about half keep the bound"
-                                   : (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
+    if (!is_searched) {
+      outcome_.verdict = (outcome_.is_met ? "met: " : "missed: ") + outcome_.verdict;
+    } else if (is_sustained_) {
+      outcome_.verdict = "a load at the highest rate: " + outcome_.verdict +
+                         "; of such loads, about half keep the bound";
+    } else {
+      outcome_.verdict = "a load at " + rate_text(scenario_.rate) + ": " + outcome_.verdict +
+                         "; the highest rate is not known: give more --requests";
+    }
   }
 
   // Returns the figures of a generation's tokens.
@@ -437,6 +453,7 @@ class Evaluation {
   std::unique_ptr<ScratchFolder> scratch_;
   std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures
   Outcome outcome_;
+  bool is_sustained_ = true;  // the rate that a search found is no higher than the capacity
 };
 
 }  // namespace

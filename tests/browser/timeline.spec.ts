@@ -41,6 +41,13 @@ async function moved(page: Page, before: { from: number; to: number }) {
     .toBe(true);
   return last;
 }
+// Counts the colours of the picture. It is drawn in the frame after its name is set, so tests poll.
+const colours = (page: Page) =>
+  stage(page).evaluate((canvas: HTMLCanvasElement) => {
+    const context = canvas.getContext('2d') as CanvasRenderingContext2D;
+    const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
 const width = (view: { from: number; to: number }) => view.to - view.from;
 
 for (const place of [live, report]) {
@@ -48,16 +55,7 @@ for (const place of [live, report]) {
     test(`the median inference is drawn, ${kind}, ${place.name}`, async ({ page }) => {
       await open(page, place, kind);
       await expect(stage(page)).toHaveAccessibleName(/In view: .* to .*\. Lanes: .*[Ll]ayer/);
-      const colours = await stage(page).evaluate((canvas: HTMLCanvasElement) => {
-        const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
-          0,
-          0,
-          canvas.width,
-          canvas.height,
-        );
-        return new Set(new Uint32Array(data.buffer)).size;
-      });
-      expect(colours).toBeGreaterThan(20);
+      await expect.poll(() => colours(page)).toBeGreaterThan(20);
       await page.getByRole('button', { name: 'table' }).click();
       const rows = page.getByRole('table', { name: /^Spans in view of/ }).getByRole('row');
       await expect.poll(() => rows.count()).toBeGreaterThan(20);

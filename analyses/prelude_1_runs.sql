@@ -156,6 +156,10 @@ CREATE OR REPLACE TEMP MACRO why_no_samples() AS
     THEN 'samples: nobody looked where the threads were: watch the program with xsp run, without --no-stacks' END;
 CREATE OR REPLACE TEMP MACRO why_no_watched() AS
   CASE WHEN fact_of('recorded_by') IS NULL THEN 'steps of a program: watch one with xsp run' ELSE why_no_steps() END;
+-- What the host does while a device waits, or a program does in a step. Layers on a CPU are their own causes.
+CREATE OR REPLACE TEMP MACRO why_no_causes() AS
+  CASE WHEN fact_of('recorded_by') IS NULL AND NOT EXISTS (SELECT 1 FROM span WHERE level = 6 AND device IS NOT NULL)
+    THEN 'causes of waiting: no device was recorded: profile on a GPU, or watch a program with xsp run' END;
 CREATE OR REPLACE TEMP MACRO why_no_requests() AS
   CASE (SELECT count(*) FROM span WHERE level = 1 AND type = 'request'
         AND run_id = (SELECT min(run_id) FROM span WHERE level = 1 AND type = 'request'))

@@ -1,5 +1,6 @@
 -- @title Allocation
 -- @rule The device is idle, or the processor makes pages of memory, while memory is allocated or released.
+-- @needs causes
 -- cudaMalloc and cudaFree wait until the device is done. So the host, which could be ahead of the device, begins with
 -- an empty queue each time, and its launching delays the device, at most for the same time again. Without these calls,
 -- a step takes as long as the device or the host works.

@@ -1,5 +1,6 @@
 -- @title Copies
 -- @rule The device runs no kernel while data are copied.
+-- @needs causes
 SELECT concat(CASE WHEN of_copies < 0.5 * ns
       THEN concat('The device is idle for ', step_share(ns - of_pageable), ' while the host prepares copies')
       ELSE concat('The device ', CASE WHEN culprit = 'memset' THEN 'fills and copies memory' ELSE 'copies data' END,
@@ -27,5 +28,5 @@ FROM blamed(['copy', 'copy preparation'], NULL), (
     -- Nearly all of the time is that of copies from the device to itself.
     SELECT coalesce(sum(duration_ns) FILTER (name = 'memcpy DtoD') > 0.9 * sum(duration_ns), false) AS is_on_device
     FROM span
-    WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND type IN ('copy', 'memcpy'))
+    WHERE run_id = finding_run_id() AND level = 6 AND type IN ('copy', 'memcpy'))
 WHERE ns > of_pageable

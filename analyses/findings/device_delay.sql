@@ -1,5 +1,6 @@
 -- @title Kernels that wait on the device
 -- @rule A kernel waits on the device although it was launched in time.
+-- @needs causes
 SELECT concat('For ', step_share(ns),
     ' the device runs nothing although the next operation was queued.') AS finding,
   'kernel' AS level, ns AS gain_ns,

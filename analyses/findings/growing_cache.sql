@@ -5,7 +5,7 @@
 WITH shape AS (
   SELECT regexp_replace(l.name, '#\d+$', '') AS base, count(DISTINCT a.value) AS shapes
   FROM layer_site l JOIN site_attribute a USING (run_id, site_id)
-  WHERE l.run_id = cause_run((SELECT batch FROM finding_batch)) AND a.key = 'output_shapes' GROUP BY base),
+  WHERE l.run_id = finding_run_id() AND a.key = 'output_shapes' GROUP BY base),
 growing AS (
   SELECT t.culprit, base AS layer, sum(ns) AS ns, max(shapes) AS shapes
   FROM finding_time t JOIN shape s ON s.base = regexp_replace(t.layer, '#\d+$', '')

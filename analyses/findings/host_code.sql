@@ -1,5 +1,6 @@
 -- @title Bound by host code
 -- @rule The device is idle, or the processor busy, while the program runs code of its own.
+-- @needs causes
 -- A framework's functions around operators, unless the program has functions of the same name. Loading and saving are
 -- left out, because they are no such functions.
 WITH framework AS (

@@ -1,5 +1,6 @@
 -- @title Bound by launches
 -- @rule The device is idle while the host launches its next kernel.
+-- @needs causes
 -- The remedy, a graph or a compiler, also removes the Python code between the operators: in the model's layers, and on
 -- the lines that launch. An optimiser with many pieces is a finding of its own.
 WITH around AS (

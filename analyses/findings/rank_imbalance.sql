@@ -4,11 +4,11 @@
 -- If a rank communicates for longer than the last rank, it waits for the last rank for the difference.
 WITH rank AS (
   SELECT s.process, sum(s.duration_ns) AS total_ns
-  FROM span s WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND is_communication(s.name)
+  FROM span s WHERE s.run_id = finding_run_id() AND s.level = 6 AND is_communication(s.name)
     AND s.iteration >= 0 GROUP BY s.process),
 step AS (
   SELECT process, count(*) AS steps FROM finding_steps
-  WHERE run_id = cause_run((SELECT batch FROM finding_batch)) GROUP BY process),
+  WHERE run_id = finding_run_id() GROUP BY process),
 each AS (SELECT process, total_ns / steps AS ns FROM rank JOIN step USING (process))
 SELECT printf('Of %d ranks one communicates for %s a step and another for %s: they wait for process %d, which is last.',
     count(*), time_text(max(ns)), time_text(min(ns)), min_by(process, ns)) AS finding,

@@ -5,7 +5,7 @@
 -- name or a folder of their own.
 WITH slow AS (
   SELECT stack_id, any_value(parse_filename(file)) AS library FROM stack
-  WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND kind = 'native'
+  WHERE run_id = finding_run_id() AND kind = 'native'
     AND regexp_matches(file, '/lib(blas|lapack)\.so\.3\.\d') AND NOT regexp_matches(file, 'atlas|openblas|blis|mkl')
   GROUP BY stack_id),
 looked AS (
@@ -13,8 +13,8 @@ looked AS (
   FROM sample s ASOF JOIN finding_steps t
       ON t.run_id = s.run_id AND t.process = s.process AND coalesce(t.thread, 0) = s.thread AND s.time_ns >= t.start_ns
     LEFT JOIN slow USING (stack_id)
-    LEFT JOIN stack_facts(cause_run((SELECT batch FROM finding_batch))) USING (stack_id)
-  WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND t.part = 'steady' AND s.time_ns < t.end_ns),
+    LEFT JOIN stack_facts(finding_run_id()) USING (stack_id)
+  WHERE s.run_id = finding_run_id() AND t.part = 'steady' AND s.time_ns < t.end_ns),
 spent AS (
   SELECT least(step_ns * sum(duration_ns) FILTER (library IS NOT NULL) / sum(duration_ns),
       (SELECT sum(ns) FROM finding_time WHERE cause = 'compute')) AS ns,

@@ -63,4 +63,4 @@ SELECT concat('A step calls the model ',
   concat('batch ', m.batch), NULL
 FROM finding_model m JOIN run r USING (run_id), finding_step
 WHERE is_watched() AND r.batch < 8 AND 2 * inferences * latency_ns > step_ns
-  AND NOT EXISTS (FROM layer_site WHERE run_id = cause_run((SELECT batch FROM finding_batch)))
+  AND NOT EXISTS (FROM layer_site WHERE run_id = finding_run_id())

@@ -1,5 +1,6 @@
 -- @title Synchronisation
 -- @rule The device is idle because the host waits for the device, or reads a value from it, before it continues.
+-- @needs causes
 SELECT concat('The device is idle for ', step_share(ns - of_copies),
     CASE WHEN reads THEN ' since the host waited for it, or read a value from it, before it went on'
          ELSE ' since the host waited for it before it went on' END,

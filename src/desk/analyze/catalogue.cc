@@ -15,9 +15,9 @@ namespace {
 
 // The words that an analysis may need besides a level.
 const std::vector<std::string> kFacts = {
-    "peak",     "counters", "memory",        "energy",  "layer_energy", "clocks",
-    "training", "steps",    "library_calls", "samples", "watched",      "requests",
-    "tokens",   "load",     "loads",         "batches", "whole",        "part"};
+    "peak",  "counters",      "memory",  "energy",  "layer_energy", "clocks", "training",
+    "steps", "library_calls", "samples", "watched", "requests",     "tokens", "load",
+    "loads", "batches",       "whole",   "part",    "causes"};
 
 std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r");

@@ -15,7 +15,8 @@
 //                                          `library_calls`, `samples`,
 //                                          `watched` (steps of a program), `requests`, `tokens`,
 //                                          `batches` (kernels at several batch sizes), `part` (that
-//                                          of a program which xsp run was to record)
+//                                          of a program which xsp run was to record), `causes` (of
+//                                          a device's waiting, or of a program's step)
 //     -- @doubts kernel                    further levels whose doubts are doubts about its result
 //     -- @param batch integer - Which batch size; by default the smallest that was measured.
 //     -- @column latency_ns ns Trimmed mean of the latency.

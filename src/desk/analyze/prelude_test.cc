@@ -269,6 +269,26 @@ TEST(PreludeOfAQuery, TablesOfABatchSizeAreMadeAnewForAnother) {
   EXPECT_EQ(batches(), 1);
 }
 
+// Planning the causes takes longer than all other findings together, and a model on a CPU has none.
+TEST(PreludeOfAQuery, FindingsOfAModelWithoutADeviceMakeNoCauses) {
+  const auto found = find("findings");
+  ASSERT_TRUE(found.ok()) << found.error().text;
+  for (const bool has_device : {false, true}) {
+    Result<Database> database = Database::in_memory();
+    ASSERT_TRUE(database.ok());
+    const std::string fixture = has_device ? "gpu" : "small";
+    std::ostringstream text;
+    text << std::ifstream(places::source("tests/data/" + fixture + ".sql")).rdbuf();
+    ASSERT_TRUE(database->execute(text.str()).ok());
+    const auto table = run(*database, **found, {});
+    ASSERT_TRUE(table.ok()) << table.error().text;
+    EXPECT_FALSE(table->rows.empty());
+    for (const std::string made : {"step_cause", "overlapped_part"}) {
+      EXPECT_EQ(database->loaded().count(made), has_device ? 1u : 0u) << made;
+    }
+  }
+}
+
 TEST(PreludeOfAQuery, IsAboutWhatWasAskedForAlsoAfterAChange) {
   Result<Database> database = Database::in_memory();
   ASSERT_TRUE(database.ok());

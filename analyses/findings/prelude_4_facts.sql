@@ -1,61 +1,22 @@
--- These tables hold the facts that several rules of findings use. xsp fills them once for the requested batch size,
--- before the rules run.
+-- These tables hold the facts about layers and kernels that several rules of findings use.
 
--- The rows of the rules: a sentence with its numbers; the level that it is about; the most of the model's latency that
--- acting on it can gain; the advice; the analysis to look at, and how to check; the name of the culprit.
-CREATE OR REPLACE TEMP TABLE found(rule VARCHAR, finding VARCHAR, level VARCHAR, gain_ns DOUBLE, advice VARCHAR,
-  evidence VARCHAR, "check" VARCHAR, culprit VARCHAR, layer VARCHAR);
-
-CREATE OR REPLACE TEMP TABLE finding_batch AS SELECT chosen_batch(2, CAST($batch AS INTEGER)) AS batch;
-CREATE OR REPLACE TEMP TABLE finding_model AS
-  SELECT batch, run_id, sorted, inferences AS n, latency_ns FROM model_latency
-  WHERE batch = (SELECT batch FROM finding_batch);
-
--- Times that recording distorted, or that something else disturbed, are not used. The durations of kernels come from
--- the device's own clock, which recording does not slow.
-CREATE OR REPLACE TEMP TABLE finding_usable AS
-  WITH bad AS (
-    SELECT level, kind FROM level_doubt
-    WHERE kind IN ('distorted', 'disturbed') AND batch = (SELECT batch FROM finding_batch))
-  SELECT NOT EXISTS (FROM bad WHERE level = 2) AS model_holds, NOT EXISTS (FROM bad WHERE level = 3) AS layers_hold,
-    NOT EXISTS (FROM bad WHERE level = 6) AS timeline_holds,
-    NOT EXISTS (FROM bad WHERE level = 6 AND kind = 'disturbed') AS kernels_hold;
-
--- The compiler that the framework of the runs offers; NULL: it offers none, or always compiles.
-CREATE OR REPLACE TEMP MACRO offered_compiler() AS (
-  -- A program in JAX is watched where it calls compiled functions.
-  SELECT CASE WHEN any_value(framework) LIKE 'jax%' AND fact_of('recorded_by') IS NOT NULL THEN NULL
-    WHEN any_value(framework) LIKE 'jax%' THEN 'jax.jit'
-    WHEN any_value(framework) LIKE 'tensorflow%' OR any_value(framework) LIKE 'keras%' THEN 'tf.function'
-    WHEN any_value(framework) IN ('onnxruntime', 'tensorrt', 'pjrt', 'ggml', 'mxnet', 'opencv_dnn') THEN NULL
-    ELSE 'torch.compile' END FROM run);
--- The compiler that may still be used; NULL: none, because the model is compiled already, for example.
-CREATE OR REPLACE TEMP MACRO compiler_name() AS CASE WHEN NOT is_package() THEN offered_compiler() END;
-
--- ---- Layers and kernels --------------------------------------------------------------------------------------
-
-CREATE OR REPLACE TEMP TABLE finding_place AS
-  SELECT run_id, device, threads, device LIKE 'cuda%' AS is_gpu FROM measured_run
-  WHERE run_id = chosen_layer_run((SELECT batch FROM finding_batch));
-CREATE OR REPLACE TEMP TABLE finding_ceiling AS
-  FROM pipe_ceilings([chosen_layer_run((SELECT batch FROM finding_batch))]);
 -- latency_ns is the kernel's part of the time in which any kernel runs, so that shares add up. own_ns is its duration.
 -- gpu_ns is its part of the time in which any kernel of its layer runs.
 CREATE OR REPLACE TEMP TABLE finding_kernel AS
   SELECT k.* REPLACE (latency_ns * coalesce(alone_ns / part_ns, 1) AS latency_ns), latency_ns AS own_ns,
     latency_ns * coalesce(cover, 1) AS gpu_ns
-  FROM kernel_fact k LEFT JOIN overlapped_part o ON o.layer = coalesce(k.layer, 'no layer')
+  FROM kernel_fact k LEFT JOIN finding_overlap o ON o.layer = coalesce(k.layer, 'no layer')
       AND o.kernel = kernel_label(k.name)
-    LEFT JOIN layer_cover c ON c.layer IS NOT DISTINCT FROM k.layer;
+    LEFT JOIN finding_layer_cover c ON c.layer IS NOT DISTINCT FROM k.layer;
 -- The time of each layer where it runs: of its kernels on a GPU, else its own time. ran_ns is the time by which the
 -- rooflines divide, in which any of its kernels runs.
 CREATE OR REPLACE TEMP TABLE finding_layer AS
   WITH layer AS MATERIALIZED (
     SELECT c.* REPLACE (kernel_ns * coalesce(factor, 1) AS kernel_ns), kernel_ns * coalesce(cover, 1) AS gpu_ns,
       operator_of(type) AS operator, arithmetic AS precision
-    FROM layer_roof c LEFT JOIN cost_cover v ON v.cost_layer = c.name LEFT JOIN (
+    FROM layer_roof c LEFT JOIN finding_cost_cover v ON v.cost_layer = c.name LEFT JOIN (
       SELECT coalesce(r.cost_layer, o.layer) AS name, sum(alone_ns) / sum(part_ns) AS factor
-      FROM overlapped_part o
+      FROM finding_overlap o
         LEFT JOIN (SELECT name, any_value(cost_layer) AS cost_layer FROM layer_roof GROUP BY name) r
           ON r.name = o.layer
       GROUP BY 1) f ON f.name = c.name)

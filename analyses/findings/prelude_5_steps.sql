@@ -1,21 +1,8 @@
--- These tables hold the unit that repeats, and the parts of its time. They are loaded after prelude_1_facts.sql.
+-- These tables hold the unit that repeats, and the parts of its time. They are loaded after prelude_4_facts.sql.
 
--- The unit that repeats, and its length: a step of a watched program, else an inference. `inferences` counts the
--- inferences in it. Gains are gains of this unit.
-CREATE OR REPLACE TEMP TABLE finding_steps AS SELECT * FROM whole_step;
-CREATE OR REPLACE TEMP TABLE finding_step AS
-  WITH step AS (SELECT 'step' AS unit, step_ns, inferences FROM program_step),
-  one AS (
-    FROM step
-    UNION ALL
-    SELECT 'inference', latency_ns, 1.0::DOUBLE FROM finding_model WHERE NOT EXISTS (FROM step))
-  SELECT *, concat(' of ', time_text(step_ns), CASE unit WHEN 'step' THEN ' a step' ELSE ' an inference' END) AS of_unit
-  FROM one;
-CREATE OR REPLACE TEMP TABLE finding_step_cause AS
-  SELECT * FROM step_cause
-    AS one(cause, culprit, layer, place, time_ns, hidden_ns, calls);
-CREATE OR REPLACE TEMP MACRO is_on_device() AS
-  EXISTS (FROM span WHERE run_id = cause_run((SELECT batch FROM finding_batch)) AND level = 6 AND device IS NOT NULL);
+-- A model that was profiled repeats inferences.
+INSERT INTO finding_step
+  SELECT 'inference', latency_ns, 1 FROM finding_model WHERE NOT EXISTS (FROM finding_step);
 CREATE OR REPLACE TEMP TABLE finding_busy AS
   SELECT coalesce(sum(time_ns), 0) AS busy_ns FROM finding_step_cause
   WHERE cause IN ('compute', 'other kernels', 'communication', 'copy') AND is_on_device();
@@ -77,24 +64,6 @@ CREATE OR REPLACE TEMP MACRO work_kind(culprit, layer) AS CASE
   WHEN regexp_matches(lower(culprit), 'b?mm$|gemm|matmul|linear$|einsum') THEN 'product'
   WHEN regexp_matches(lower(culprit), 'elementwise|pointwise')
     OR operator_of(culprit) IN (SELECT operator FROM finding_elementwise) THEN 'elementwise' END;
--- Large copies between pageable memory of the host and a device, by the layer that requests them. Small copies are left
--- out, because pinning gains nothing there.
-CREATE OR REPLACE TEMP TABLE finding_pageable AS
-  SELECT l.name AS layer, count(*) AS copies, avg(c.value) AS bytes
-  FROM span s JOIN site_attribute a USING (run_id, site_id)
-    JOIN span_counter c ON c.run_id = s.run_id AND c.span_id = s.span_id AND c.name = 'bytes'
-    LEFT JOIN span l ON l.run_id = s.run_id AND l.span_id = s.layer_id
-  WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND a.key = 'memory'
-    AND a.value LIKE '%pageable%' AND a.value LIKE '%device%'
-  GROUP BY l.name HAVING avg(c.value) >= 65536;
--- The layers that read values from a device: they copy no more than a few bytes, and only to the host (aten::item).
--- The host waits for such a copy, so it is a synchronisation, and copying ahead is no way out.
-CREATE OR REPLACE TEMP TABLE finding_read AS
-  SELECT l.name AS layer, any_value(l.type) AS type
-  FROM span s LEFT JOIN span_counter c ON c.run_id = s.run_id AND c.span_id = s.span_id AND c.name = 'bytes'
-    LEFT JOIN span l ON l.run_id = s.run_id AND l.span_id = s.layer_id
-  WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.level = 6 AND s.type IN ('copy', 'memcpy')
-  GROUP BY l.name HAVING bool_and(s.name = 'memcpy DtoH') AND max(c.value) <= 1024;
 -- The exclusive time of the unit by cause, culprit and layer. For a profiled model on a CPU, it is the layers' own
 -- time. Doubtful levels are not used.
 CREATE OR REPLACE TEMP TABLE finding_time AS
@@ -108,7 +77,7 @@ CREATE OR REPLACE TEMP TABLE finding_time AS
       CASE WHEN r.is_read THEN 'read'
         WHEN c.cause IN ('copy', 'copy preparation', 'synchronisation') AND contains(lower(c.culprit), 'memcpy')
           AND EXISTS (FROM finding_pageable p WHERE p.layer IS NOT DISTINCT FROM c.layer) THEN 'pageable'
-        WHEN c.layer IN (SELECT name FROM data_layer WHERE run_id = cause_run((SELECT batch FROM finding_batch)))
+        WHEN c.layer IN (SELECT name FROM data_layer WHERE run_id = finding_run_id())
           THEN NULL
         ELSE work_kind(c.culprit, c.layer) END AS kind
     FROM cause c
@@ -143,35 +112,9 @@ CREATE OR REPLACE TEMP TABLE finding_rows AS
   FROM (
     SELECT l.name AS layer, list_filter(try_cast(a.value AS BIGINT[][]), lambda one: len(one) >= 2) AS matrices
     FROM layer_site l JOIN site_attribute a USING (run_id, site_id)
-    WHERE l.run_id = cause_run((SELECT batch FROM finding_batch)) AND a.key = 'input_shapes'
+    WHERE l.run_id = finding_run_id() AND a.key = 'input_shapes'
       AND work_kind(l.type, NULL) = 'product')
   WHERE len(matrices) > 0 GROUP BY layer;
--- The place where the processes that prepare batches wait for a lock, and the share of their working time that they
--- wait.
-CREATE OR REPLACE TEMP TABLE finding_lock AS
-  WITH busy AS (
-    SELECT s.duration_ns, f.place, f.own_function, s.state = 'waiting' AND s.waits_in = 'futex' AS is_waiting
-    FROM sample s JOIN stack_facts(cause_run((SELECT batch FROM finding_batch))) f USING (stack_id)
-    WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) AND s.thread = s.process AND f.place IS NOT NULL
-      AND coalesce(s.waits_in, '') NOT IN ('poll', 'select', 'epoll_wait')
-      AND s.process NOT IN (SELECT process FROM finding_steps))
-  SELECT sum(duration_ns) FILTER (is_waiting) / sum(duration_ns) AS share,
-    mode(own_function) FILTER (is_waiting) AS own_function, mode(place) FILTER (is_waiting) AS place
-  FROM busy HAVING sum(duration_ns) FILTER (is_waiting) > 0.5 * sum(duration_ns);
-
--- The number of threads of all processes that run while the thread of a step is in a library of arithmetic, and the
--- number of processors for them.
-CREATE OR REPLACE TEMP TABLE finding_arithmetic AS
-  WITH looked AS (
-    SELECT process, time_ns, count(*) FILTER (state <> 'waiting') AS at_work,
-      any_value(duration_ns) FILTER (s.thread IN (SELECT thread FROM finding_steps) AND state <> 'waiting'
-        AND is_of_arithmetic(native_library)) AS ns
-    FROM sample s LEFT JOIN stack_facts(cause_run((SELECT batch FROM finding_batch))) f USING (stack_id)
-    WHERE s.run_id = cause_run((SELECT batch FROM finding_batch)) GROUP BY ALL)
-  SELECT sum(at_work * ns) / sum(ns) * count(DISTINCT process) FILTER (ns IS NOT NULL) AS threads,
-    try_cast(fact_of('processors_usable') AS INTEGER) AS processors
-  FROM looked HAVING sum(ns) > 0;
-
 -- Returns one row, or none: the time of these causes (NULL: all) and kinds (NULL: all); the culprit with the largest
 -- part of it; and the culprit's layer and place, if one has a third of its time or more.
 CREATE OR REPLACE TEMP MACRO blamed(causes, kinds) AS TABLE
@@ -200,7 +143,9 @@ CREATE OR REPLACE TEMP MACRO rest_of_lines(causes) AS (
 CREATE OR REPLACE TEMP MACRO rest_text(ns) AS
   CASE WHEN ns > 0 THEN concat('; what else the same lines do takes ', time_text(ns)) ELSE '' END;
 -- Returns text like "1.2 ms of 4.0 ms a step".
-CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), (SELECT of_unit FROM finding_step));
+CREATE OR REPLACE TEMP MACRO step_share(ns) AS concat(time_text(ns), (
+  SELECT concat(' of ', time_text(step_ns), CASE unit WHEN 'step' THEN ' a step' ELSE ' an inference' END)
+  FROM finding_step));
 -- Returns text like "aten::sort in layer (train.py:12)". NULL: no culprit is known by name.
 CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(coalesce(culprit, layer),
   CASE WHEN layer <> culprit THEN concat(' in ', layer) END,
@@ -209,21 +154,3 @@ CREATE OR REPLACE TEMP MACRO blame_text(culprit, layer, place) AS nullif(concat(
 CREATE OR REPLACE TEMP MACRO mostly_text(culprit_ns, ns, culprit, layer, place) AS coalesce(concat(
   CASE WHEN 2 * culprit_ns >= ns THEN ', mostly ' ELSE printf(', %.0f %% of it in ', 100 * culprit_ns / ns) END
   || blame_text(culprit, layer, place)), '');
--- While the thread of a step waits, another thread of its process waits for a lock (locks), does something (works), or
--- waits for work (neither). The table holds the time of these threads by place.
-CREATE OR REPLACE TEMP TABLE finding_meanwhile AS
-  WITH facts AS MATERIALIZED (FROM stack_facts(cause_run((SELECT batch FROM finding_batch)))),
-  looked AS (
-    SELECT process, thread, time_ns, s.duration_ns, blame_text(coalesce(own_function, callee), NULL, place) AS work,
-      coalesce(gil = 'waited', false) OR (state = 'waiting' AND coalesce(waits_in = 'futex', false)) AS waits,
-      coalesce(gil = 'waited', false) OR (state = 'waiting' AND coalesce(locks, false)) AS locks,
-      state = 'waiting' AND coalesce(waits_in, '') IN ('poll', 'select', 'epoll_wait') AS is_idle
-    FROM sample s LEFT JOIN facts USING (stack_id) WHERE run_id = cause_run((SELECT batch FROM finding_batch)))
-  SELECT o.work, o.locks, NOT (o.waits OR o.is_idle) AS works, sum(o.duration_ns) AS ns
-  FROM (FROM looked WHERE waits AND thread IN (SELECT thread FROM finding_steps)) w
-    JOIN looked o ON o.process = w.process AND o.time_ns = w.time_ns AND o.thread <> w.thread
-  GROUP BY ALL;
--- Returns the share of the time of these threads, except waiting for work, in which they wait for a lock. NULL: there
--- are no such threads.
-CREATE OR REPLACE TEMP MACRO locked_share() AS (
-  SELECT sum(CASE WHEN locks THEN ns ELSE 0 END) / sum(ns) FROM finding_meanwhile WHERE locks OR works);

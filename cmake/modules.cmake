@@ -21,7 +21,9 @@ endfunction()
 set(XSP_PLACES_OF_A_TEST 3)
 set(XSP_COST_OF_A_TEST 1)
 # Suites that take over 20 s begin before all others: else the last of them would run while the other processors idle.
+# Each is divided into parts, which run at once, and of which none comes near the time limit on a slow machine.
 set(XSP_COST_OF_A_LONG_TEST 2)
+set(XSP_PARTS_OF_A_LONG_SUITE 4)
 set(XSP_LONG_SUITES "^(Analyses/Golden|Seeds/MadePrograms|Random/RandomNumbers|MadeUp/FixtureNumbers|DatabaseTest|"
   "Compare|Verbs|ModelsVerb|CompareSteps|Oracle)[.]")
 string(JOIN "" XSP_LONG_SUITES ${XSP_LONG_SUITES})
@@ -87,6 +89,7 @@ set(xsp_places ${XSP_PLACES_OF_A_TEST})
 set(xsp_cost ${XSP_COST_OF_A_TEST})
 set(xsp_long \"${XSP_LONG_SUITES}\")
 set(xsp_long_cost ${XSP_COST_OF_A_LONG_TEST})
+set(xsp_long_parts ${XSP_PARTS_OF_A_LONG_SUITE})
 include(\"${CMAKE_SOURCE_DIR}/cmake/suites.cmake\")
 ")
   set_property(DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" APPEND PROPERTY TEST_INCLUDE_FILES "${include}")

@@ -1,7 +1,8 @@
 # Run by CTest, for a GoogleTest program: adds a test for each suite. A test for each case would start the program
 # thousands of times, which takes longer than most cases.
 #
-# Needs xsp_program (its path), xsp_label, xsp_places, xsp_cost, and of the suites that match xsp_long, xsp_long_cost.
+# Needs xsp_program (its path), xsp_label, xsp_places, xsp_cost; and of the suites that match xsp_long: xsp_long_cost,
+# and xsp_long_parts, which is the number of tests that such a suite is divided into.
 if(NOT EXISTS "${xsp_program}")
   # Fails if it is asked for: a build may have other targets alone.
   get_filename_component(xsp_name "${xsp_program}" NAME)
@@ -17,12 +18,21 @@ foreach(line ${lines})
   # "Suite." or "Suite.  # TypeParam = ...", then its cases, which are indented.
   if(line MATCHES "^([A-Za-z0-9_/]+\\.)( |$)")
     set(suite "${CMAKE_MATCH_1}")
-    add_test("${suite}*" "${xsp_program}" "--gtest_filter=${suite}*" --gtest_brief=1)
-    set(xsp_own_cost ${xsp_cost})
+    set(parts 1)
+    set(cost ${xsp_cost})
     if(suite MATCHES "${xsp_long}")
-      set(xsp_own_cost ${xsp_long_cost})
+      set(parts ${xsp_long_parts})
+      set(cost ${xsp_long_cost})
     endif()
-    set_tests_properties("${suite}*" PROPERTIES
-      TIMEOUT 600 PROCESSORS ${xsp_places} COST ${xsp_own_cost} LABELS "${xsp_label}")
+    foreach(part RANGE 1 ${parts})
+      set(test "${suite}*")
+      if(parts GREATER 1)
+        set(test "${suite}* ${part} of ${parts}")
+      endif()
+      math(EXPR index "${part} - 1")
+      add_test("${test}" "${xsp_program}" "--gtest_filter=${suite}*" --gtest_brief=1)
+      set_tests_properties("${test}" PROPERTIES TIMEOUT 600 PROCESSORS ${xsp_places} COST ${cost} LABELS "${xsp_label}"
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${index}")
+    endforeach()
   endif()
 endforeach()

@@ -67,16 +67,24 @@ def levels_of(xsp, file):
     return ", ".join(names[row["level"]] for row in levels)
 
 
+def formats_of(framework):
+    """Returns the suffixes of the files that the framework's adapter opens, as its source declares them."""
+    source = (ROOT / "adapters" / f"{framework}.cc").read_text()
+    declared = re.search(r'"((?:\.\w+,)*\.\w+)"', source)
+    if not declared:
+        sys.exit(f"error: adapters/{framework}.cc: declares no suffixes of files")
+    return declared.group(1).replace(",", ", ")
+
+
 def row_of(xsp, file):
     facts = query(xsp, file, """SELECT DISTINCT framework, framework_version,
-                                  split_part(device, ':', 1) AS device,
-                                  (SELECT value FROM evaluation WHERE key = 'model_path') AS model
+                                  split_part(device, ':', 1) AS device
                                 FROM run""")
     if len(facts) != 1:
         sys.exit(f"error: {file}: not an evaluation of one framework on one device")
     fact = facts[0]
     return {"framework": fact["framework"], "version": fact["framework_version"], "device": fact["device"],
-            "formats": pathlib.Path(fact["model"]).suffix, "levels": levels_of(xsp, file)}
+            "formats": formats_of(fact["framework"]), "levels": levels_of(xsp, file)}
 
 
 def found_here(xsp):
@@ -131,11 +139,8 @@ def main():
         print(*wrong, sep="\n", end="\n" if wrong else "")
         sys.exit(1 if wrong else 0)
     rows = rows_here(options.xsp)
-    elsewhere = {}
-    for row in (row_of(options.xsp, file) for file in options.evaluation):
-        known = elsewhere.setdefault((row["framework"], row["version"], row["device"]), row)
-        known["formats"] = ", ".join(sorted({*known["formats"].split(", "), row["formats"]}))
-    rows += elsewhere.values()
+    elsewhere = (row_of(options.xsp, file) for file in options.evaluation)
+    rows += {(row["framework"], row["version"], row["device"]): row for row in elsewhere}.values()
     # For frameworks that xsp pins, this machine's version is the right one; others were tried elsewhere.
     pinned = {(row["framework"], row["device"]) for row in rows if row.get("is_pinned")}
     rows = [row for row in committed_rows() if (row["framework"], row["device"]) not in pinned] + rows

@@ -45,8 +45,8 @@ CREATE OR REPLACE TEMP MACRO finding_run_id() AS (SELECT run_id FROM finding_run
 
 -- ---- What only a device shows, or watching -------------------------------------------------------------------
 --
--- The next preludes fill these tables. If nothing of the kind was recorded, they are left out, because planning their
--- queries takes longer than all else on a small file.
+-- The next preludes fill these tables. If nothing of the kind was recorded, they are left out, because on a small file
+-- their queries take about as long as all others together.
 
 -- The kernels of an inference that overlap others: their summed time, and the part of it that no other has.
 CREATE OR REPLACE TEMP TABLE finding_overlap(layer VARCHAR, kernel VARCHAR, part_ns DOUBLE, alone_ns DOUBLE);

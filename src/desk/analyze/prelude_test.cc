@@ -269,7 +269,7 @@ TEST(PreludeOfAQuery, TablesOfABatchSizeAreMadeAnewForAnother) {
   EXPECT_EQ(batches(), 1);
 }
 
-// Planning the causes takes longer than all other findings together, and a model on a CPU has none.
+// The causes take about as long as all other findings together, and a model on a CPU has none.
 TEST(PreludeOfAQuery, FindingsOfAModelWithoutADeviceMakeNoCauses) {
   const auto found = find("findings");
   ASSERT_TRUE(found.ok()) << found.error().text;

@@ -156,7 +156,8 @@ CREATE OR REPLACE TEMP MACRO why_no_samples() AS
     THEN 'samples: nobody looked where the threads were: watch the program with xsp run, without --no-stacks' END;
 CREATE OR REPLACE TEMP MACRO why_no_watched() AS
   CASE WHEN fact_of('recorded_by') IS NULL THEN 'steps of a program: watch one with xsp run' ELSE why_no_steps() END;
--- What the host does while a device waits, or a program does in a step. Layers on a CPU are their own causes.
+-- Returns why the time of a step is not divided by cause. xsp divides that of a program that it watches, and of a model
+-- on a device, which waits for the host at times. A model on a CPU never waits so: its layers take all of its time.
 CREATE OR REPLACE TEMP MACRO why_no_causes() AS
   CASE WHEN fact_of('recorded_by') IS NULL AND NOT EXISTS (SELECT 1 FROM span WHERE level = 6 AND device IS NOT NULL)
     THEN 'causes of waiting: no device was recorded: profile on a GPU, or watch a program with xsp run' END;

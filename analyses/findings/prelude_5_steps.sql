@@ -1,4 +1,4 @@
--- These tables hold the unit that repeats, and the parts of its time. They are loaded after prelude_4_facts.sql.
+-- These tables hold the unit that repeats, and the parts of its time. They are loaded after prelude_4_layers.sql.
 
 -- A model that was profiled repeats inferences.
 INSERT INTO finding_step

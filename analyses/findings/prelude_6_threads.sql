@@ -1,6 +1,7 @@
 -- @needs watched
 -- These tables hold what the threads of a watched program do. They are loaded after prelude_5_steps.sql.
 
+-- The steps of the program, on the host.
 CREATE OR REPLACE TEMP TABLE finding_steps AS FROM whole_step;
 -- The place where the processes that prepare batches wait for a lock, and the share of their working time that they
 -- wait.

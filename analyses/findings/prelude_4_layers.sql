@@ -1,4 +1,4 @@
--- These tables hold the facts about layers and kernels that several rules of findings use.
+-- These tables hold the layers and kernels, with what several rules of findings ask of them.
 
 -- latency_ns is the kernel's part of the time in which any kernel runs, so that shares add up. own_ns is its duration.
 -- gpu_ns is its part of the time in which any kernel of its layer runs.

@@ -38,7 +38,7 @@ test.beforeAll(() => {
 async function links(page: Page): Promise<string[]> {
   await page.goto(`file://${site}/index.html`);
   const all = await page
-    .locator('main a[href$=".html"]')
+    .locator('nav a[href$=".html"], main a[href$=".html"]')
     .evaluateAll((some) =>
       some.map((one) => new URL(one.getAttribute('href') as string, document.baseURI).href),
     );
@@ -73,7 +73,7 @@ test('a table sorts by a column, and what was not measured stays last', async ({
 
 test('every link leads to a page', async ({ page }) => {
   const all = await links(page);
-  expect(all.length).toBe(4); // two models, two systems
+  expect(all.length).toBe(9); // five over all models, two models, two systems
   for (const link of all) {
     await page.goto(link);
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(/\w/);
@@ -83,7 +83,7 @@ test('every link leads to a page', async ({ page }) => {
 for (const theme of ['light', 'dark'] as const) {
   test(`no serious problem of access, ${theme}`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: theme });
-    for (const address of [`file://${site}/index.html`, ...(await links(page))]) {
+    for (const address of await links(page)) {
       await page.goto(address);
       expect(await seriousOf(page)).toEqual([]);
     }
@@ -93,7 +93,7 @@ for (const theme of ['light', 'dark'] as const) {
 for (const width of [390, 1024, 1600]) {
   test(`nothing leaves the page at ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 900 });
-    for (const address of [`file://${site}/index.html`, ...(await links(page))]) {
+    for (const address of await links(page)) {
       await page.goto(address);
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     }

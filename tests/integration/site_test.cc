@@ -1,4 +1,6 @@
 // Tests xsp site: its pages are complete, and names from files cannot leave its folder or its text.
+#include <fmt/format.h>
+
 #include <fstream>
 #include <sstream>
 
@@ -50,7 +52,7 @@ TEST_F(SiteTest, ShowsEachLoadOfAModelAndWhatTellsItApart) {
              " AS DOUBLE) AS value, 'per_s' AS unit;");
   }
   ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
-  const std::string loads = table(text("site/index.html"), "load-table");
+  const std::string loads = table(text("site/loads.html"), "load-table");
   for (const char* name : {"server, rate per s 50", "server, rate per s 80"}) {
     EXPECT_NE(loads.find(name), std::string::npos) << name << loads;
     EXPECT_NE(text("site/models/small.html").find(name), std::string::npos) << name;
@@ -64,7 +66,7 @@ TEST_F(SiteTest, HasAPageForEachModelAndSystem) {
   make("results/b.xsp", "../../<script>alert(1)</script>");
   const Finished written = run({"site", "results", "-o", "site"});
   ASSERT_EQ(written.status, 0) << written.err;
-  EXPECT_NE(written.err.find("wrote site: 4 pages of 4 evaluations"), std::string::npos)
+  EXPECT_NE(written.err.find("wrote site: 8 pages of 4 evaluations"), std::string::npos)
       << written.err;
   const std::string index = text("site/index.html");
   EXPECT_NE(index.find("href=\"models/small.html\""), std::string::npos);
@@ -79,6 +81,24 @@ TEST_F(SiteTest, HasAPageForEachModelAndSystem) {
               std::string::npos);
   }
   EXPECT_EQ(models, 2u);
+}
+
+// Each page over all models leads to the others, and marks itself.
+TEST_F(SiteTest, HasAPageForEachQuestionOverAllModels) {
+  fs::create_directory(folder / "results");
+  make("results/a.xsp", "small");
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  const std::vector<std::string> pages = {"index.html", "batches.html", "frameworks.html",
+                                          "energy.html", "loads.html"};
+  for (const std::string& page : pages) {
+    const std::string html = text("site/" + page);
+    for (const std::string& other : pages) {
+      EXPECT_NE(html.find("<a href=\"" + other + "\""), std::string::npos) << page << other;
+    }
+    EXPECT_NE(html.find("<a href=\"" + page + "\" aria-current=\"page\""), std::string::npos)
+        << page;
+  }
+  EXPECT_NE(text("site/models/small.html").find("<a href=\"../batches.html\""), std::string::npos);
 }
 
 TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
@@ -119,16 +139,15 @@ TEST_F(SiteTest, WhatFollowsFromADoubtfulFigureIsDoubtful) {
        "UPDATE evaluation SET value = 'other' WHERE key = 'framework';"
        "UPDATE run SET stopped_by = 'time'");
   ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
-  const std::string index = text("site/index.html");
-  const auto doubts = [&index](const std::string& id) {
-    const std::string part = table(index, id);
+  const auto doubts = [this](const char* page, const char* id) {
+    const std::string part = table(text(fmt::format("site/{}.html", page)), id);
     size_t count = 0;
     for (size_t at = 0; (at = part.find("class=\"doubt\"", at)) != std::string::npos; ++at) ++count;
     return count;
   };
-  EXPECT_EQ(doubts("models-table"), 2u * 3u);      // latency, throughput, best batch
-  EXPECT_EQ(doubts("batch-table"), 2u * 2u);       // of two subjects, two sizes
-  EXPECT_EQ(doubts("frameworks-table"), 2u * 4u);  // two latencies and two ratios
+  EXPECT_EQ(doubts("index", "models-table"), 2u * 3u);           // latency, throughput, best batch
+  EXPECT_EQ(doubts("batches", "batch-table"), 2u * 2u);          // of two subjects, two sizes
+  EXPECT_EQ(doubts("frameworks", "frameworks-table"), 2u * 4u);  // two latencies and two ratios
 }
 
 TEST_F(SiteTest, ReplacesItsOwnPagesAndNoOthers) {

@@ -72,10 +72,14 @@ const std::string& subject(const Known& one, Over over) {
 
 }  // namespace
 
-const Figure* Known::measured(const std::string& metric) const {
+const Figure* Known::figure(const std::string& metric) const {
   const auto found = figures.find(metric);
-  if (found == figures.end()) return nullptr;
-  return found->second.value || !found->second.word.empty() ? &found->second : nullptr;
+  return found == figures.end() ? nullptr : &found->second;
+}
+
+const Figure* Known::measured(const std::string& metric) const {
+  const Figure* one = figure(metric);
+  return one != nullptr && (one->value || !one->word.empty()) ? one : nullptr;
 }
 
 Result<std::vector<Known>> load(Catalogue& catalogue) {

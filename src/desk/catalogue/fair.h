@@ -38,6 +38,8 @@ struct Known {
   std::map<std::string, std::string> system_facts;  // of the machine
   std::map<std::string, Figure> figures;            // by metric
 
+  // Returns the figure, which says why if it was not measured. Null: it is not known.
+  const Figure* figure(const std::string& metric) const;
   // Returns the figure if it was measured.
   const Figure* measured(const std::string& metric) const;
 };

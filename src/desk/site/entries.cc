@@ -4,8 +4,6 @@
 #include <set>
 #include <tuple>
 
-#include "desk/site/html.h"
-
 namespace xsp::site {
 namespace {
 
@@ -130,12 +128,6 @@ const Figure* accuracy_of(const std::vector<Known>& all, const std::string& mode
     }
   }
   return first;
-}
-
-std::string model_page(const std::string& model) { return "models/" + file_name(model) + ".html"; }
-
-std::string system_page(const std::string& fingerprint) {
-  return "systems/" + file_name(fingerprint) + ".html";
 }
 
 }  // namespace xsp::site

@@ -42,10 +42,6 @@ std::vector<Entry> entries_of(const std::vector<Known>& all);
 // first score by name. Null: none was measured.
 const Figure* accuracy_of(const std::vector<Known>& all, const std::string& model);
 
-// Addresses of pages, from the folder of the index.
-std::string model_page(const std::string& model);
-std::string system_page(const std::string& fingerprint);
-
 }  // namespace xsp::site
 
 #endif  // XSP_DESK_SITE_ENTRIES_H_

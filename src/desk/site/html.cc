@@ -6,8 +6,9 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
-#include "desk/manifest/sha256.h"
+#include "desk/site/addresses.h"
 
 namespace xsp::site {
 namespace {
@@ -48,6 +49,16 @@ std::string digits_of(double value) {
   if (size >= 10) return fmt::format("{:.2f}", value);
   return size >= 0.001 ? fmt::format("{:.3f}", value) : fmt::format("{:.3g}", value);
 }
+
+// What each page leads to: its address from the folder of the index, and its name.
+constexpr std::array<std::pair<const char*, const char*>, 6> kPlaces = {{
+    {kIndexPage, "Models"},
+    {kBatchesPage, "Batch sizes"},
+    {kFrameworksPage, "Frameworks"},
+    {kEnergyPage, "Energy"},
+    {kLoadsPage, "Load"},
+    {"index.html#systems", "Systems"},
+}};
 
 }  // namespace
 
@@ -180,8 +191,15 @@ std::string table_html(const std::string& id, const std::string& caption,
   return html + "</tbody></table></div>\n";
 }
 
-std::string page_html(const std::string& title, const std::string& root, const std::string& body) {
-  const std::string sections = root.empty() ? "" : "index.html";
+std::string note_html(const std::string& html) { return "<p class=\"note\">" + html + "</p>\n"; }
+
+std::string section_html(const std::string& id, const std::string& title, const std::string& html) {
+  return "<h2 id=\"" + id + "\">" + escaped(title) + "</h2>\n" + note_html(html);
+}
+
+std::string page_html(const std::string& title, const std::string& address,
+                      const std::string& body) {
+  const std::string root = root_of(address);
   std::string html =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>" +
@@ -191,12 +209,10 @@ std::string page_html(const std::string& title, const std::string& root, const s
       root + "style.css\"><script src=\"" + root +
       "site.js\" defer></script></head><body>\n<a class=\"skip\" href=\"#content\">To the "
       "content</a><header><a class=\"brand\" href=\"" +
-      root + "index.html\" aria-label=\"xsp, start\">xsp</a><nav aria-label=\"Pages\">";
-  constexpr std::array kSections = {"Models", "Batch", "Frameworks", "Load", "Systems"};
-  for (const char* section : kSections) {
-    std::string anchor = section;
-    anchor[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(anchor[0])));
-    html += "<a href=\"" + root + sections + "#" + anchor + "\">" + section + "</a>";
+      root + kIndexPage + "\" aria-label=\"xsp, start\">xsp</a><nav aria-label=\"Pages\">";
+  for (const auto& [its_address, name] : kPlaces) {
+    html += "<a href=\"" + root + its_address + "\"" +
+            (address == its_address ? " aria-current=\"page\"" : "") + ">" + name + "</a>";
   }
   return html +
          "</nav><button id=\"theme\" type=\"button\" hidden>Theme</button></header>\n"
@@ -205,21 +221,6 @@ std::string page_html(const std::string& title, const std::string& root, const s
          "</main>\n<footer>Written by xsp " XSP_VERSION
          ". Intervals are 95 % intervals. Files are the truth: each figure is one that xsp shows "
          "for the file.</footer></body></html>\n";
-}
-
-std::string file_name(const std::string& text) {
-  std::string name;
-  bool is_changed = false;
-  for (const char c : text) {
-    const bool is_plain =
-        std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
-    name += is_plain ? c : '-';
-    is_changed = is_changed || !is_plain;
-  }
-  constexpr size_t kLongest = 80;
-  is_changed = is_changed || name.size() > kLongest || name.empty() || name[0] == '.';
-  if (!is_changed) return name;
-  return name.substr(0, kLongest) + "-" + manifest::sha256_of(text).substr(0, 8);
 }
 
 }  // namespace xsp::site

@@ -45,12 +45,13 @@ std::string table_html(const std::string& id, const std::string& caption,
                        const std::vector<std::string>& heads,
                        const std::vector<std::vector<Cell>>& rows);
 
-// Returns a whole page. `root` leads from the page to the index: "" or "../".
-std::string page_html(const std::string& title, const std::string& root, const std::string& body);
+// Returns a text that says what follows it, and a section that begins with one. They are HTML.
+std::string note_html(const std::string& html);
+std::string section_html(const std::string& id, const std::string& title, const std::string& html);
 
-// Returns a name for a file: letters, digits, '.', '-' and '_'. Different texts have different
-// names.
-std::string file_name(const std::string& text);
+// Returns a whole page. `address` is its own, from the folder of the index.
+std::string page_html(const std::string& title, const std::string& address,
+                      const std::string& body);
 
 }  // namespace xsp::site
 

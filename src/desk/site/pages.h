@@ -7,10 +7,22 @@
 
 #include "desk/catalogue/drift.h"
 #include "desk/site/entries.h"
+#include "desk/site/subject_columns.h"
 
 namespace xsp::site {
 
-std::string index_page(const std::vector<Known>& all, const std::vector<Entry>& entries);
+// What is known of all models, of which there is at least one.
+struct Overall {
+  const std::vector<Known>& all;
+  const std::vector<Entry>& entries;
+  const SubjectColumns& subject;
+};
+std::string index_page(const Overall& of);
+std::string batches_page(const Overall& of);
+std::string frameworks_page(const Overall& of);
+std::string energy_page(const Overall& of);
+std::string loads_page(const Overall& of);
+
 // `of` has the entries of the model, of which there is at least one.
 std::string model_page_text(const std::vector<Known>& all, const std::vector<const Entry*>& of);
 // `of` has the entries of the system, `others` one entry of each other system, and `drifts` the

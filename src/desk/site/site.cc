@@ -5,7 +5,9 @@
 #include <iterator>
 #include <map>
 #include <system_error>
+#include <utility>
 
+#include "desk/site/addresses.h"
 #include "desk/site/html.h"
 #include "desk/site/pages.h"
 
@@ -41,6 +43,29 @@ Status prepare(const fs::path& folder) {
   return Ok{};
 }
 
+// Writes the pages over all models, and returns their number.
+Result<size_t> write_overall(const std::vector<Known>& all, const std::vector<Entry>& entries,
+                             const fs::path& folder) {
+  if (all.empty()) {
+    XSP_CHECK_OK(write_file(
+        folder / kIndexPage,
+        page_html("Models", kIndexPage, "<p class=\"lead\">No evaluation is known.</p>")));
+    return 1;
+  }
+  std::vector<const Entry*> each;
+  for (const Entry& entry : entries) each.push_back(&entry);
+  const SubjectColumns subject(each, root_of(kIndexPage), true);
+  const Overall overall{all, entries, subject};
+  const std::pair<const char*, std::string (*)(const Overall&)> pages[] = {
+      {kIndexPage, index_page},   {kBatchesPage, batches_page}, {kFrameworksPage, frameworks_page},
+      {kEnergyPage, energy_page}, {kLoadsPage, loads_page},
+  };
+  for (const auto& [address, text] : pages) {
+    XSP_CHECK_OK(write_file(folder / address, text(overall)));
+  }
+  return std::size(pages);
+}
+
 }  // namespace
 
 Result<Written> write_site(catalogue::Catalogue& catalogue, const fs::path& folder) {
@@ -49,8 +74,8 @@ Result<Written> write_site(catalogue::Catalogue& catalogue, const fs::path& fold
   XSP_CHECK_OK(prepare(folder));
   XSP_CHECK_OK(write_file(folder / kMark, std::string(kThemeCss) + std::string(kSiteCss)));
   XSP_CHECK_OK(write_file(folder / "site.js", std::string(kSiteJs)));
-  XSP_CHECK_OK(write_file(folder / "index.html", index_page(all, entries)));
-  Written written{1, all.size()};
+  XSP_TRY(const size_t overall, write_overall(all, entries, folder));
+  Written written{overall, all.size()};
   std::map<std::string, std::vector<const Entry*>> models, systems;
   for (const Entry& entry : entries) {
     models[entry.any().model].push_back(&entry);

@@ -1,9 +1,9 @@
 // Site: writes a catalogue as pages of HTML, which any static host can serve, and which a browser
 // opens from disk.
 //
-// The pages: index.html (tables and charts over all models), models/NAME.html, systems/NAME.html.
-// style.css and sort.js are beside the index; nothing is loaded from elsewhere, and the pages work
-// without the script.
+// The pages: those over all models (addresses.h), models/NAME.html, systems/NAME.html. style.css
+// and site.js are beside the index; nothing is loaded from elsewhere, and the pages work without
+// the script.
 //
 // Refused: a framework of JavaScript, or the page of `xsp serve`, which asks a server: a site is
 // read for years, by anyone, from any host.

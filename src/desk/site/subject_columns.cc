@@ -1,5 +1,7 @@
 #include "desk/site/subject_columns.h"
 
+#include "desk/site/addresses.h"
+
 namespace xsp::site {
 
 SubjectColumns::SubjectColumns(const std::vector<const Entry*>& entries, const std::string& root,

@@ -3,17 +3,15 @@
 
 #include <set>
 
+#include "desk/site/addresses.h"
 #include "desk/site/chart.h"
 #include "desk/site/html.h"
 #include "desk/site/pages.h"
-#include "desk/site/subject_columns.h"
 
 namespace xsp::site {
 namespace {
 
 using Rows = std::vector<std::vector<Cell>>;
-
-constexpr const char* kRoot = "../";
 
 std::string name_of(const Known& one) {
   return one.framework + ", " + one.system + ", " + one.device;
@@ -64,8 +62,7 @@ std::string figures_table(const std::vector<const Entry*>& of) {
   for (const std::string& metric : metrics) {
     std::vector<Cell> row = {text_cell(metric)};
     for (const Known* one : columns) {
-      const auto found = one->figures.find(metric);
-      row.push_back(figure_cell(found == one->figures.end() ? nullptr : &found->second));
+      row.push_back(figure_cell(one->figure(metric)));
     }
     rows.push_back(std::move(row));
   }
@@ -76,15 +73,11 @@ std::string evaluations_table(const std::vector<const Entry*>& of, const Subject
   Rows rows;
   for (const Entry* entry : of) {
     for (const auto& [batch, one] : entry->batches) {
-      const auto figure = [&, known = one](const char* metric) {
-        const auto found = known->figures.find(metric);
-        return figure_cell(found == known->figures.end() ? nullptr : &found->second);
-      };
       std::vector<Cell> row = subject.cells(*entry);
       row.push_back(batch_cell(batch));
       for (const char* metric :
            {"inference.latency", "inference.p99", "throughput", "bottleneck"}) {
-        row.push_back(figure(metric));
+        row.push_back(figure_cell(one->figure(metric)));
       }
       row.push_back(text_cell(one->started_at.empty() ? "not known" : one->started_at));
       row.push_back(text_cell(one->file));
@@ -132,7 +125,8 @@ std::string model_page_text(const std::vector<Known>& all, const std::vector<con
                       number_text(*accuracy->high, accuracy->unit) + ")");
     }
   }
-  const SubjectColumns subject(of, kRoot, false);
+  const std::string address = model_page(model);
+  const SubjectColumns subject(of, root_of(address), false);
   body += "</p>\n" + subject.lead() + evaluations_table(of, subject) + "<div class=\"charts\">" +
           over_batch(of, "throughput", "Throughput", "per_s") +
           over_batch(of, "inference.latency", "Latency of an inference", "ns") + "</div>\n" +
@@ -141,14 +135,16 @@ std::string model_page_text(const std::vector<Known>& all, const std::vector<con
     body += "<h3>" + escaped(name_of(entry->any()) + ", " + entry->scenario) + "</h3>\n" +
             facts_list(entry->any().facts);
   }
-  return page_html(model, kRoot, body);
+  return page_html(model, address, body);
 }
 
 std::string system_page_text(const std::vector<const Entry*>& of,
                              const std::vector<const Entry*>& others,
                              const std::vector<catalogue::Drift>& drifts) {
   const Known& one = of.front()->any();
-  const SubjectColumns subject(of, kRoot, true);
+  const std::string address = system_page(one.fingerprint);
+  const std::string root = root_of(address);
+  const SubjectColumns subject(of, root, true);
   std::string body = "<p class=\"lead\">Fingerprint <code>" + escaped(one.fingerprint) +
                      "</code>, which follows from these facts.</p>\n" +
                      facts_list(one.system_facts) + "<h2>Evaluations</h2>\n" + subject.lead() +
@@ -156,7 +152,7 @@ std::string system_page_text(const std::vector<const Entry*>& of,
                      "<h2>Other systems</h2>\n";
   if (others.empty()) body += "<p class=\"note\">No other system is known.</p>\n";
   for (const Entry* other : others) {
-    body += "<h3><a href=\"" + escaped(kRoot + system_page(other->any().fingerprint)) + "\">" +
+    body += "<h3><a href=\"" + escaped(root + system_page(other->any().fingerprint)) + "\">" +
             escaped(other->any().system) + "</a></h3>\n<dl>";
     for (const auto& [key, mine, its] :
          catalogue::differences_of(one.system_facts, other->any().system_facts)) {
@@ -165,7 +161,7 @@ std::string system_page_text(const std::vector<const Entry*>& of,
     }
     body += "</dl>\n";
   }
-  return page_html(one.system, kRoot, body);
+  return page_html(one.system, address, body);
 }
 
 }  // namespace xsp::site

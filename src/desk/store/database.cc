@@ -286,6 +286,15 @@ Status run_statements(Database::State& state, std::string_view sql,
   return Ok{};
 }
 
+// The analyses' plans have thousands of operators.
+void plan_for_analyses(Settings* settings) {
+  // These two take more time than they save.
+  settings->push_back({"disabled_optimizers", "statistics_propagation,common_subplan"});
+  // A nested loop serves an ASOF join whose left side is expected to be short. Here the right side
+  // is long.
+  settings->push_back({"asof_loop_join_threshold", "0"});
+}
+
 }  // namespace
 
 Database::State::~State() {
@@ -329,12 +338,7 @@ Result<Database> Database::open_here(const fs::path& path, const ReadLimits& lim
   Settings settings = common_settings(spill);
   settings.push_back({"access_mode", "READ_ONLY"});
   if (copies.empty()) settings.push_back({"enable_external_access", "false"});
-  // On the analyses, whose plans have thousands of operators, these two take more time than they
-  // save.
-  settings.push_back({"disabled_optimizers", "statistics_propagation,common_subplan"});
-  // A nested loop serves an ASOF join whose left side is expected to be short. Here the right side
-  // is long.
-  settings.push_back({"asof_loop_join_threshold", "0"});
+  plan_for_analyses(&settings);
   if (copies.empty()) settings.push_back({"lock_configuration", "true"});
   const auto kib = [](uint64_t bytes) { return std::to_string(bytes >> 10) + "KiB"; };
   if (limits.memory_bytes != 0) {
@@ -396,6 +400,7 @@ Result<Database> Database::in_memory() {
   state->name = "the database in memory";
   XSP_TRY(Settings settings, own_settings(state.get()));
   settings.push_back({"threads", "1"});
+  plan_for_analyses(&settings);
   XSP_CHECK_OK(connect(state.get(), "", settings));
   Database database(std::move(state));
   XSP_CHECK_OK(write_schema(database));

@@ -1,5 +1,4 @@
 // Tests xsp site: its pages are complete, and names from files cannot leave its folder or its text.
-#include <fmt/format.h>
 
 #include <fstream>
 #include <sstream>
@@ -140,7 +139,7 @@ TEST_F(SiteTest, WhatFollowsFromADoubtfulFigureIsDoubtful) {
        "UPDATE run SET stopped_by = 'time'");
   ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
   const auto doubts = [this](const char* page, const char* id) {
-    const std::string part = table(text(fmt::format("site/{}.html", page)), id);
+    const std::string part = table(text("site/" + std::string(page) + ".html"), id);
     size_t count = 0;
     for (size_t at = 0; (at = part.find("class=\"doubt\"", at)) != std::string::npos; ++at) ++count;
     return count;

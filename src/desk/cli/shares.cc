@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 namespace xsp::cli {
 namespace {
@@ -12,6 +13,13 @@ constexpr double kRounding = 1.5;  // per cent; a sum that differs by more is an
 
 double sum_of(const std::vector<double>& parts) {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+// Returns the place of the part that is larger than all others; nothing if several are.
+std::optional<size_t> largest_of(const std::vector<double>& parts) {
+  const auto largest = std::max_element(parts.begin(), parts.end());
+  if (std::count(parts.begin(), parts.end(), *largest) > 1) return std::nullopt;
+  return static_cast<size_t>(largest - parts.begin());
 }
 
 std::vector<Share> written(const std::vector<double>& parts, int64_t total) {
@@ -37,6 +45,8 @@ std::vector<int64_t> apportioned(const std::vector<double>& parts, int64_t total
   }
   std::vector<size_t> order(parts.size());
   std::iota(order.begin(), order.end(), size_t{0});
+  const std::optional<size_t> largest = largest_of(parts);
+  if (largest) lost[*largest] = lost[*largest] < 0.5 ? -1 : 1;
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return lost[a] > lost[b]; });
   for (size_t i = 0; i < order.size() && left > 0; ++i, --left) ++numbers[order[i]];

@@ -2,7 +2,8 @@
 //
 // Rounding each share by itself gives bars of 99 or 101 per cent. The rule is that of the largest
 // remainder: each share is rounded down, and those that lost most get what is missing, one per cent
-// each. The page has the same rule (web/src/data/shares.ts).
+// each. The largest share is rounded by itself, because sentences tell it, too. The page has the
+// same rule (web/src/data/shares.ts).
 #ifndef XSP_DESK_CLI_SHARES_H_
 #define XSP_DESK_CLI_SHARES_H_
 

@@ -21,6 +21,12 @@ std::vector<int64_t> percents_of(const std::vector<Share>& shares) {
 
 using Numbers = std::vector<int64_t>;
 
+// By what was lost alone, the first of each would be the neighbour.
+TEST(Shares, TheLargestIsWhatASentenceSaysOfIt) {
+  EXPECT_EQ(apportioned({97.53, 1.58, 0.56, 0.33}, 100), (Numbers{98, 2, 0, 0}));
+  EXPECT_EQ(apportioned({97.45, 1.15, 1.15, 0.25}, 100), (Numbers{97, 1, 1, 1}));
+}
+
 TEST(Shares, ThatWouldAddUpTo99Or101AddUpTo100) {
   EXPECT_EQ(percents_of(shares_of({1.0 / 3, 1.0 / 3, 1.0 / 3})), Numbers({34, 33, 33}));
   // Each would be rounded up.

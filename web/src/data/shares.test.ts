@@ -12,6 +12,12 @@ it('rounds shares so that they add up', () => {
   expect(sharesOf([1], 0)).toEqual([0]);
 });
 
+it('rounds the largest as a sentence does', () => {
+  // By what was lost alone, the first of each would be the neighbour.
+  expect(sharesOf([97.853, 1.277, 0.607, 0.263], 100)).toEqual([97.9, 1.3, 0.6, 0.2]);
+  expect(sharesOf([97.845, 1.235, 0.635, 0.285], 100)).toEqual([97.8, 1.3, 0.6, 0.3]);
+});
+
 it('gives each at least its share rounded down, and at most rounded up', () => {
   let state = 7;
   const next = () => (state = (state * 48271) % 2147483647) / 2147483647;

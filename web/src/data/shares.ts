@@ -2,7 +2,8 @@
 //
 // Rounding each share by itself gives bars of 99 or 101 per cent. The rule is that of the largest remainder, as
 // `xsp profile` and `xsp run` have it (src/desk/cli/shares.h): each share is rounded down, and those that
-// lost most get what is missing, one last digit each.
+// lost most get what is missing, one last digit each. The largest share is rounded by itself, because sentences tell
+// it, too.
 
 const UNITS = 10; // in one per cent: shares are written with one decimal
 
@@ -13,6 +14,10 @@ export function apportioned(parts: number[], total: number): number[] {
   const exact = parts.map((one) => (total * one) / sum);
   const units = exact.map(Math.floor);
   const lost = exact.map((one, at) => ({ at, by: one - Math.floor(one) }));
+  const most = Math.max(...parts);
+  const largest = parts.indexOf(most);
+  const alone = largest === parts.lastIndexOf(most) ? lost[largest] : undefined;
+  if (alone) alone.by = alone.by < 0.5 ? -1 : 1;
   lost.sort((a, b) => b.by - a.by || a.at - b.at);
   const left = total - units.reduce((all, one) => all + one, 0);
   for (const { at } of lost.slice(0, left)) units[at] = (units[at] as number) + 1;

@@ -30,7 +30,7 @@ TEST(Shares, TheLargestIsWhatASentenceSaysOfIt) {
 TEST(Shares, ThatWouldAddUpTo99Or101AddUpTo100) {
   EXPECT_EQ(percents_of(shares_of({1.0 / 3, 1.0 / 3, 1.0 / 3})), Numbers({34, 33, 33}));
   // Each would be rounded up.
-  EXPECT_EQ(percents_of(shares_of({0.496, 0.307, 0.197})), Numbers({49, 31, 20}));
+  EXPECT_EQ(percents_of(shares_of({0.496, 0.308, 0.196})), Numbers({50, 31, 19}));
   EXPECT_EQ(percents_of(shares_of({0.5, 0.25})), Numbers({50, 25}));
   EXPECT_EQ(percents_of(shares_of({0, 0})), Numbers({0, 0}));
   EXPECT_TRUE(shares_of({}).empty());

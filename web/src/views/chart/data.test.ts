@@ -33,9 +33,9 @@ it('slices are in order, and the smallest ones are together', () => {
   const { slices, total } = slicesOf(rows, label, value, 3);
   expect(total).toBe(11);
   expect(slices).toEqual([
-    { label: 'b', value: 5, share: 45.4, rows: [1] },
+    { label: 'b', value: 5, share: 45.5, rows: [1] },
     { label: 'e', value: 3, share: 27.3, rows: [4] },
-    { label: '2 others', value: 3, share: 27.3, rows: [3, 0] },
+    { label: '2 others', value: 3, share: 27.2, rows: [3, 0] },
   ]);
 });
 

@@ -57,6 +57,9 @@ CREATE OR REPLACE TEMP TABLE source_run AS
     JOIN run_level l ON l.run_id = r.run_id AND l.level = w.level AND l.on_host
   WHERE NOT EXISTS (SELECT 1 FROM measured_run o WHERE o.level = w.level AND o.batch = r.batch)
   GROUP BY w.level, r.batch;
+-- Whether a device did anything, and whether the kernels were to be recorded.
+CREATE OR REPLACE TEMP MACRO has_device_work() AS EXISTS (FROM span WHERE level = 6);
+CREATE OR REPLACE TEMP MACRO has_kernel_run() AS EXISTS (FROM measured_run WHERE level = 6);
 -- The tables that build on this one are about one batch size (NULL: the smallest), one source of ceilings, and at most
 -- so many periods of a process. xsp sets them before it runs an analysis (src/desk/analyze/prelude.h). They are tables
 -- and not macros, because DuckDB plans a macro again in each query that names it, and planning takes longer than

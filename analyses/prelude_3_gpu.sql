@@ -189,6 +189,8 @@ CREATE OR REPLACE TEMP MACRO kernel_batches() AS
 -- A join, because DuckDB reads no spans at all if there is no run to read. Names belong to sites, so those of one
 -- operation and one layer are enough.
 CREATE OR REPLACE TEMP TABLE launched_operation AS
+  -- @if has_device_work() else (run_id INTEGER, layer_site INTEGER, site_id INTEGER, is_kernel BOOLEAN,
+  -- on_device BOOLEAN, layer VARCHAR, layer_type VARCHAR, name VARCHAR, executions BIGINT, total_ns HUGEINT)
   WITH wanted AS MATERIALIZED (SELECT unnest(kernel_run_ids(kernel_batches())) AS run_id),
   layer AS NOT MATERIALIZED (SELECT run_id, span_id, site_id, name, type FROM span JOIN wanted USING (run_id)
     WHERE level = 3),
@@ -322,6 +324,12 @@ CREATE OR REPLACE TEMP MACRO kernel_limit(flops, l2_bytes, dram_bytes, peak_flop
 CREATE OR REPLACE TEMP TABLE every_kernel_fact AS
   FROM kernel_facts([chosen_batch(6, asked_batch())], (SELECT peaks FROM asked_for));
 CREATE OR REPLACE TEMP TABLE kernel_fact AS
+  -- @if has_device_work() else (run_id INTEGER, batch INTEGER, ordinal INTEGER, layer_site INTEGER, layer VARCHAR,
+  -- occurrence BIGINT, position BIGINT, site_id INTEGER, name VARCHAR, type VARCHAR, stream INTEGER, executions DOUBLE,
+  -- per_inference DOUBLE, latency_ns DOUBLE, min_ns BIGINT, max_ns BIGINT, pipe VARCHAR, occupancy_pct DOUBLE,
+  -- tensor_pipe_pct DOUBLE, flops DOUBLE, tensor_flops DOUBLE, dram_read_bytes DOUBLE, dram_write_bytes DOUBLE,
+  -- l2_read_bytes DOUBLE, l2_write_bytes DOUBLE, counted VARCHAR, dram_bytes DOUBLE, l2_bytes DOUBLE,
+  -- peak_flops DOUBLE, peak_bytes DOUBLE, peak_l2_bytes DOUBLE, peak_name VARCHAR, peak_source VARCHAR)
   FROM kernel_facts([chosen_batch(6, asked_batch())], 'measured', most := 200);
 
 -- One row for each executed layer, with the time, flops and bytes of its own kernels. These belong to it and

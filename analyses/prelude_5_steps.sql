@@ -4,6 +4,10 @@
 -- among fifty, lies between two loops.
 CREATE OR REPLACE TEMP MACRO is_of_loop(is_far, how_many_are, steps) AS NOT is_far OR how_many_are * 50 > steps;
 
+-- Whether there may be steps: the program was watched, or marks them.
+CREATE OR REPLACE TEMP MACRO has_steps() AS
+  fact_of('recorded_by') IS NOT NULL OR EXISTS (FROM span WHERE level = 1 AND type IN ('step', 'phase'));
+
 -- Returns one row for each step of each run without counters. Steps are those that the program marks (xsp_step); else
 -- those of its optimiser; else, with `with_calls`, its outermost NVTX ranges of the name with the most time, if they
 -- fill most of the time; else the outermost calls of its model. Ranges and calls each last until the next one, and
@@ -153,5 +157,9 @@ CREATE OR REPLACE TEMP MACRO steps_of(with_calls) AS TABLE
   FROM far;
 -- The steps of a program that xsp did not write. In an evaluation that `xsp profile` made, the time between the calls
 -- is not the model's.
-CREATE OR REPLACE TEMP TABLE every_step AS FROM steps_of(fact_of('recorded_by') IS NOT NULL);
+CREATE OR REPLACE TEMP TABLE every_step AS
+  -- @if has_steps() else (run_id INTEGER, level INTEGER, process INTEGER, thread INTEGER, kind VARCHAR, number BIGINT,
+  -- start_ns BIGINT, end_ns BIGINT, own_end_ns BIGINT, is_whole BOOLEAN, duration_ns BIGINT, part VARCHAR,
+  -- is_counted BOOLEAN)
+  FROM steps_of(fact_of('recorded_by') IS NOT NULL);
 CREATE OR REPLACE TEMP VIEW whole_step AS SELECT * EXCLUDE (own_end_ns, is_whole) FROM every_step WHERE is_whole;

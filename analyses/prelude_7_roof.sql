@@ -95,6 +95,7 @@ CREATE OR REPLACE TEMP MACRO pipe_ceilings(run_ids) AS TABLE
 -- The kernels of each layer by name: their time in one inference, and the pipe that does most of their flops by
 -- the counters; NULL: not counted.
 CREATE OR REPLACE TEMP TABLE kernel_of_layer AS
+  -- @if has_device_work() else (layer VARCHAR, name VARCHAR, kernel_ns DOUBLE, pipe VARCHAR)
   WITH launched AS (
     SELECT layer_site, k.site_id, total_ns / r.typical AS kernel_ns
     FROM launched_kernels([chosen_run(6, asked_batch())]) k JOIN run_latency r USING (run_id)),

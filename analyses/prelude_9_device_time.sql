@@ -25,6 +25,9 @@ CREATE OR REPLACE TEMP MACRO step_periods(wanted_batch) AS TABLE
 -- were shorter than the device's work. Then, and if there is only one run, it comes from the run that time_of_step
 -- uses, where it takes recorded_ns. inferences: calls of the model in one step.
 CREATE OR REPLACE TEMP TABLE program_step AS
+  -- @if has_steps() else (run_id INTEGER, kind VARCHAR, part VARCHAR, on_device BOOLEAN, processes BIGINT,
+  -- steps BIGINT, step_ns DOUBLE, recorded_ns DOUBLE, in_order BIGINT[], batch INTEGER, level INTEGER, half_ns DOUBLE,
+  -- inferences DOUBLE, is_ahead BOOLEAN, is_alone BOOLEAN)
   WITH period AS MATERIALIZED (FROM periods(NULL, 1000000000) WHERE kind <> 'inference'),
   of_process AS (
     SELECT process, median(ahead_ns) > avg(end_ns - start_ns) AS is_ahead, avg(end_ns - start_ns) AS step_ns
@@ -152,7 +155,8 @@ CREATE OR REPLACE TEMP TABLE step_cause AS
                    ELSE coalesce((idle_ns - kept_ns) / nullif(other_ns, 0), 0) END AS time_ns, hidden_ns, calls
   FROM cause, kept;
 -- The device's part of these: busy while it runs any kernel, else the cause of the moment.
-CREATE OR REPLACE TEMP VIEW device_cause AS
+CREATE OR REPLACE TEMP TABLE device_cause AS
+  -- @if has_kernel_run() else (cause VARCHAR, duration_ns DOUBLE)
   SELECT CASE WHEN cause IN ('compute', 'other kernels', 'communication') THEN 'busy' ELSE cause END AS cause,
     sum(time_ns) AS duration_ns
   FROM step_cause WHERE chosen_run(6, asked_batch()) IS NOT NULL
@@ -257,6 +261,8 @@ CREATE OR REPLACE TEMP VIEW name_cover AS
 -- The times of the model's calls by batch size, if a device ran. returns_early: most calls ended on the host
 -- before the device had done their work, so the latency alone is not the model's time.
 CREATE OR REPLACE TEMP TABLE model_device_time AS
+  -- @if has_device_work() else (batch INTEGER, run_id INTEGER, host_ns DOUBLE, device_ns DOUBLE, span_ns DOUBLE,
+  -- returns_early BOOLEAN)
   WITH shared AS (
     SELECT run_id, process, iteration, weight, end_ns, greatest(start_ns, max(end_ns) OVER (
       PARTITION BY run_id, process, iteration ORDER BY start_ns, span_id
@@ -310,6 +316,7 @@ CREATE OR REPLACE TEMP MACRO inference_key(process, iteration) AS CAST(iteration
 -- goes from the first launch to the last end in an inference. A layer that launched nothing has no span. Layers of a
 -- replayed graph have no launch of their own, so the start of their first kernel is used.
 CREATE OR REPLACE TEMP TABLE layer_device_time AS
+  -- @if has_device_work() else (of VARCHAR, name VARCHAR, per_inference DOUBLE, device_ns DOUBLE, span_ns DOUBLE)
   WITH RECURSIVE whole AS (
     SELECT run_id, typical, (SELECT count(*) FROM seen_inference i WHERE i.run_id = r.run_id) AS seen
     FROM run_latency r WHERE run_id = chosen_run(6, asked_batch())),

@@ -12,6 +12,12 @@ CREATE OR REPLACE TEMP MACRO recording_text(with_ns, without_ns) AS
     CASE WHEN (SELECT bool_or(on_device) FROM layer_run WHERE batch = chosen_batch(3, asked_batch())) THEN 'kernels'
          ELSE 'layers' END);
 
+-- The moments that time_of_step gives to each kernel of each layer. Of kernels that run at once, one has the moment.
+CREATE OR REPLACE TEMP TABLE kernel_moment AS
+  -- @if has_device_work() else (kernel VARCHAR, layer VARCHAR, alone_ns DOUBLE)
+  SELECT culprit AS kernel, coalesce(layer, 'no layer') AS layer, sum(time_ns) AS alone_ns FROM step_cause
+  WHERE has_device_work() AND cause IN ('compute', 'other kernels', 'communication') GROUP BY ALL;
+
 -- The parts of an inference (inference_part), and the causes of the device's idle time, each with the figures of the
 -- whole. If there are no parts, one row has the whole alone.
 --
@@ -22,11 +28,9 @@ CREATE OR REPLACE TEMP MACRO recording_text(with_ns, without_ns) AS
 -- if they overlap. `share` is that of the part, and `rest` that of the rest of the time. Of kernels that run at once,
 -- each has the moments that time_of_step gives to it, so that one that runs alone loses nothing to them.
 CREATE OR REPLACE TEMP TABLE divided_time AS
-  WITH alone AS (
-    SELECT culprit AS kernel, coalesce(layer, 'no layer') AS layer, sum(time_ns) AS alone_ns FROM step_cause
-    WHERE cause IN ('compute', 'other kernels', 'communication') GROUP BY ALL),
-  part AS MATERIALIZED (
-    SELECT p.*, coalesce(alone_ns, latency_ns) AS alone_ns FROM inference_part p LEFT JOIN alone USING (kernel, layer)),
+  WITH part AS MATERIALIZED (
+    SELECT p.*, coalesce(alone_ns, latency_ns) AS alone_ns
+    FROM inference_part p LEFT JOIN kernel_moment USING (kernel, layer)),
   called AS MATERIALIZED (
     SELECT m.latency_ns, d.device_ns, d.span_ns, coalesce(d.returns_early AND d.device_ns > m.latency_ns, false)
       AS is_early

@@ -56,6 +56,8 @@ struct Definition {
   bool is_table = false;  // and so holds what the database had when it was made
   std::string_view sql;
   std::vector<size_t> needs;  // places of the definitions that it names, which come before it
+  std::string condition;      // a call; if it is false, the table is empty; empty: always true
+  std::string columns;        // of the empty table, with their types
 };
 
 bool is_named(const Definition& one, const Names& names) {
@@ -72,6 +74,29 @@ std::vector<size_t> named_in(const std::vector<Definition>& definitions, std::st
   return places;
 }
 
+// A table that many files leave empty says so, because planning its query and what that needs takes
+// longer than most analyses. Its comment is "-- @if CONDITION() else (COLUMNS)".
+constexpr std::string_view kIf = "-- @if ";
+constexpr std::string_view kElse = " else ";
+
+void read_condition(Definition* one) {
+  size_t at = one->sql.find(kIf);
+  if (at == std::string_view::npos) return;
+  at += kIf.size();
+  const size_t condition_end = one->sql.find(kElse, at);
+  one->condition = one->sql.substr(at, condition_end - at);
+  at = condition_end + kElse.size();
+  // The comment ends with the first line that is none.
+  for (;;) {
+    const size_t end = one->sql.find('\n', at);
+    one->columns += one->sql.substr(at, end - at);
+    at = one->sql.find_first_not_of(" \n", end);
+    if (one->sql.substr(at, 2) != "--") return;
+    one->columns += ' ';
+    at += 2;
+  }
+}
+
 void add_definitions(std::string_view text, std::vector<Definition>* definitions) {
   for (size_t at = text.find(kBegin); at != std::string_view::npos;) {
     const size_t end = text.find(kBegin, at + 1);
@@ -83,6 +108,7 @@ void add_definitions(std::string_view text, std::vector<Definition>* definitions
     const std::string_view name = title.substr(title.find(' ') + 1);
     one.name = name.substr(0, name.find_first_of(" ("));
     one.needs = named_in(*definitions, one.sql);
+    read_condition(&one);
     definitions->push_back(std::move(one));
     at = end;
   }
@@ -103,18 +129,48 @@ const std::vector<Definition>& all_definitions() {
   return all;
 }
 
-void add_with_needs(size_t place, std::set<size_t>* places) {
-  if (!places->insert(place).second) return;
-  for (const size_t need : all_definitions()[place].needs) add_with_needs(need, places);
-}
+// The definitions that a session gets, and those of them that it gets as empty tables.
+struct Wanted {
+  std::set<size_t> places;
+  std::set<size_t> empty;
+};
 
-Status load(Database& database, const std::set<size_t>& places) {
-  for (const size_t place : places) {
+Status load(Database& database, const Wanted& wanted) {
+  for (const size_t place : wanted.places) {
     const Definition& one = all_definitions()[place];
     if (database.loaded().count(one.name) != 0) continue;
-    XSP_CHECK_OK(database.execute(one.sql));
+    XSP_CHECK_OK(wanted.empty.count(place) != 0
+                     ? database.execute("CREATE OR REPLACE TEMP TABLE " + one.name + one.columns)
+                     : database.execute(one.sql));
     database.loaded().insert(one.name);
   }
+  return Ok{};
+}
+
+// A session whose database cannot change keeps the answer among the names of what it has.
+Result<bool> holds(Database& database, const std::string& condition) {
+  std::set<std::string>& loaded = database.loaded();
+  if (loaded.count(condition + ": yes") != 0) return true;
+  if (loaded.count(condition + ": no") != 0) return false;
+  XSP_TRY(const store::Table table, query_with_prelude(database, "SELECT " + condition));
+  const bool answer = std::get<bool>(table.rows.at(0).at(0));
+  if (database.reads_only()) loaded.insert(condition + (answer ? ": yes" : ": no"));
+  return answer;
+}
+
+Status add_with_needs(Database& database, size_t place, Wanted* wanted) {
+  if (!wanted->places.insert(place).second) return Ok{};
+  const Definition& one = all_definitions()[place];
+  // A table that is there asks for nothing more; a view does each time.
+  if (one.is_table && database.loaded().count(one.name) != 0) return Ok{};
+  if (!one.condition.empty()) {
+    XSP_TRY(const bool is_filled, holds(database, one.condition));
+    if (!is_filled) {
+      wanted->empty.insert(place);
+      return Ok{};
+    }
+  }
+  for (const size_t need : one.needs) XSP_CHECK_OK(add_with_needs(database, need, wanted));
   return Ok{};
 }
 
@@ -172,9 +228,11 @@ Status ask_for(Database& database, const AskedFor& asked) {
 }
 
 Status load_prelude_for(Database& database, std::string_view sql) {
-  std::set<size_t> places;
-  for (const size_t place : named_in(all_definitions(), sql)) add_with_needs(place, &places);
-  return load(database, places);
+  Wanted wanted;
+  for (const size_t place : named_in(all_definitions(), sql)) {
+    XSP_CHECK_OK(add_with_needs(database, place, &wanted));
+  }
+  return load(database, wanted);
 }
 
 void forget_prelude(Database& database) {
@@ -187,9 +245,9 @@ void forget_prelude(Database& database) {
 
 Status load_prelude(Database& database) {
   forget_prelude(database);
-  std::set<size_t> places;
-  for (size_t i = 0; i < all_definitions().size(); ++i) places.insert(i);
-  return load(database, places);
+  Wanted all;
+  for (size_t i = 0; i < all_definitions().size(); ++i) all.places.insert(i);
+  return load(database, all);
 }
 
 Result<store::Table> query_with_prelude(Database& database, std::string_view sql,

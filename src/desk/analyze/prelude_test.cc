@@ -211,6 +211,61 @@ TEST(PreludeOfAQuery, HasNothingIfItNamesNothing) {
   EXPECT_TRUE(database->loaded().empty());
 }
 
+// A kernel and a step, so that no table is left empty.
+constexpr const char* kOfEverything =
+    "INSERT INTO run BY NAME SELECT 1 AS run_id, 'application,model,kernel' AS levels, "
+    "10 AS iterations, 'ok' AS status; INSERT INTO span(run_id, span_id, level, type, name, "
+    "iteration, ordinal, start_ns, duration_ns, site_id, depth, self_ns, is_open) VALUES "
+    "(1, 1, 1, 'step', 'step', 0, 0, 0, 1000, 1, 0, 1000, false), "
+    "(1, 2, 6, 'kernel', 'one', 0, 0, 0, 1000, 2, 0, 1000, false);";
+
+// The tables that are empty unless their condition holds, by name.
+std::map<std::string, std::string> conditions_of_tables() {
+  static const std::regex kConditional(R"(TEMP TABLE (\w+) AS\n  -- @if (\w+\(\)) else \()");
+  std::map<std::string, std::string> conditions;
+  for (const EmbeddedSql& file : embedded_sql()) {
+    const std::string text(file.text);
+    for (std::sregex_iterator it(text.begin(), text.end(), kConditional), end; it != end; ++it) {
+      conditions[it->str(1)] = it->str(2);
+    }
+  }
+  EXPECT_GT(conditions.size(), 5u);
+  return conditions;
+}
+
+TEST(PreludeOfAQuery, ATableThatIsLeftEmptyHasTheColumnsOfItsQuery) {
+  Database whole = with_prelude();
+  for (const auto& [name, condition] : conditions_of_tables()) {
+    Result<Database> database = Database::in_memory();
+    ASSERT_TRUE(database.ok());
+    const std::string columns = "SELECT column_name, column_type FROM (DESCRIBE FROM " + name + ")";
+    const auto declared = query_with_prelude(*database, columns);
+    ASSERT_TRUE(declared.ok()) << name << ": " << declared.error().text;
+    EXPECT_LT(database->loaded().size(), 8u) << name << " is not left empty";
+    EXPECT_EQ(declared->rows, query(whole, columns).rows) << name;
+  }
+}
+
+TEST(PreludeOfAQuery, ATableIsLeftEmptyOnlyIfItsQueryGivesNothing) {
+  size_t empty = 0;
+  for (const char* fixture : {"small", "gpu", "training", "sampled"}) {
+    Result<Database> database = Database::in_memory();
+    ASSERT_TRUE(database.ok());
+    std::ostringstream sql;
+    sql << std::ifstream(places::source(std::string("tests/data/") + fixture + ".sql")).rdbuf();
+    ASSERT_TRUE(database->execute(sql.str()).ok()) << fixture;
+    ASSERT_TRUE(load_prelude(*database).ok());
+    for (const auto& [name, condition] : conditions_of_tables()) {
+      const Table table =
+          query(*database, "SELECT " + condition + ", (SELECT count(*) FROM " + name + ")");
+      if (std::get<bool>(table.rows.at(0).at(0))) continue;
+      EXPECT_EQ(number(table.rows[0][1]), 0) << fixture << ": " << name;
+      ++empty;
+    }
+  }
+  EXPECT_GT(empty, 10u);
+}
+
 // DuckDB plans a macro when it is made, so that one whose parts are missing is not made.
 TEST(PreludeOfAQuery, HasEachDefinitionWithAllThatItNeeds) {
   Database whole = with_prelude();
@@ -221,6 +276,7 @@ TEST(PreludeOfAQuery, HasEachDefinitionWithAllThatItNeeds) {
   for (const std::string& name : whole.loaded()) {
     Result<Database> database = Database::in_memory();
     ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database->execute(kOfEverything).ok());
     const bool is_macro = calls.count(name) != 0;
     // A call that lacks its arguments fails after all that it needs is there.
     const auto result = query_with_prelude(

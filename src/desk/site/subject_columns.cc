@@ -18,7 +18,7 @@ SubjectColumns::SubjectColumns(const std::vector<const Entry*>& entries, const s
   std::string common;
   if (!has_framework_) common += " with " + escaped(first.framework);
   if (!has_system_) common += " on " + system_cell(first).html;
-  if (!has_scenario_) common += ", scenario " + escaped(entries.front()->scenario);
+  if (!has_scenario_) common += " in the scenario " + escaped(entries.front()->scenario);
   if (!common.empty()) lead_ = "<p class=\"lead\">All figures were measured" + common + ".</p>\n";
 }
 

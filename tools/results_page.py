@@ -4,7 +4,8 @@
     tools/results_page.py --xsp XSP --evaluations FOLDER -o results/NAME
 
 Each figure is asked of the catalogue, in SQL, so the page and the site tell the same. NAME.torch.batches.xsp
-gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the knee.
+gives latency and throughput over batch sizes; NAME.torch.xsp gives the work, at batch 1 and at the knee,
+which is that of tools/characterise.py. What was not measured at the knee is said to be so.
 NAME.FRAMEWORK.xsp gives the same model in another framework.
 """
 import json
@@ -24,8 +25,17 @@ NEWEST = FIGURES + """,
 newest AS (SELECT * FROM figure WHERE age = 1 AND framework = 'torch')
 """
 
-# A row for each model: `wide` is of all batch sizes, `work` of those with every level: 1 and the largest.
+# A row for each model: `wide` is of all batch sizes, `work` of those with every level, 1 and the knee. The
+# knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second.
 MODELS = NEWEST[:-1] + """,
+step AS (
+  SELECT model, batch, value,
+    lead(batch) OVER (PARTITION BY model ORDER BY batch) AS next_batch,
+    lead(value) OVER (PARTITION BY model ORDER BY batch) AS next_value
+  FROM newest WHERE metric = 'throughput'),
+knee AS (
+  SELECT model, coalesce(max(CASE WHEN pow(next_value / value, 1 / log2(next_batch * 1.0 / batch)) > 1.05
+    THEN next_batch END), min(batch)) AS knee FROM step GROUP BY model),
 wide AS (
   SELECT model, max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN value END) AS latency,
     max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN low END) AS low,
@@ -34,29 +44,29 @@ wide AS (
     max(CASE WHEN metric = 'throughput' AND batch = 1 THEN value END) AS online
   FROM newest GROUP BY model),
 deep AS (
-  SELECT model, batch, max(batch) OVER (PARTITION BY model) AS largest, metric, value, word FROM newest
+  SELECT model, batch, knee, metric, value, word FROM newest JOIN knee USING (model)
   WHERE (model, batch) IN (SELECT model, batch FROM newest WHERE is_deep)),
 work AS (
-  SELECT model, largest AS batch,
+  SELECT model,
     100 * max(CASE WHEN metric = 'inference.device' AND batch = 1 THEN value END)
       / max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN value END) AS busy_at_one,
     max(CASE WHEN metric = 'bottleneck' AND batch = 1 THEN word END) AS bottleneck_of_one,
     max(CASE WHEN metric = 'energy.input' AND batch = 1 THEN value END) AS energy_of_one,
-    100 * max(CASE WHEN metric = 'inference.device' AND batch = largest THEN value END)
-      / max(CASE WHEN metric = 'inference.latency' AND batch = largest THEN value END) AS busy,
-    max(CASE WHEN metric = 'kernels.rate' AND batch = largest THEN value END) AS rate,
-    max(CASE WHEN metric = 'kernels.intensity' AND batch = largest THEN value END) AS intensity,
-    max(CASE WHEN metric = 'kernels.bound' AND batch = largest THEN word END) AS bound,
-    max(CASE WHEN metric = 'kernels.occupancy' AND batch = largest THEN value END) AS occupancy,
-    max(CASE WHEN metric = 'convolution.kernel_share' AND batch = largest THEN value END) AS convolution,
-    max(CASE WHEN metric = 'third.kernels' AND batch = largest THEN word END) AS third_of_kernels,
-    max(CASE WHEN metric = 'third.memory' AND batch = largest THEN word END) AS third_of_memory,
-    max(CASE WHEN metric = 'third.flops' AND batch = largest THEN word END) AS third_of_flops,
-    max(CASE WHEN metric = 'third.accesses' AND batch = largest THEN word END) AS third_of_accesses,
-    max(CASE WHEN metric = 'energy.input' AND batch = largest THEN value END) AS energy,
-    max(CASE WHEN metric = 'power' AND batch = largest THEN value END) AS power
-  FROM deep GROUP BY model, largest)
-SELECT * FROM wide LEFT JOIN work USING (model) ORDER BY model"""
+    100 * max(CASE WHEN metric = 'inference.device' AND batch = knee THEN value END)
+      / max(CASE WHEN metric = 'inference.latency' AND batch = knee THEN value END) AS busy,
+    max(CASE WHEN metric = 'kernels.rate' AND batch = knee THEN value END) AS rate,
+    max(CASE WHEN metric = 'kernels.intensity' AND batch = knee THEN value END) AS intensity,
+    max(CASE WHEN metric = 'kernels.bound' AND batch = knee THEN word END) AS bound,
+    max(CASE WHEN metric = 'kernels.occupancy' AND batch = knee THEN value END) AS occupancy,
+    max(CASE WHEN metric = 'convolution.kernel_share' AND batch = knee THEN value END) AS convolution,
+    max(CASE WHEN metric = 'third.kernels' AND batch = knee THEN word END) AS third_of_kernels,
+    max(CASE WHEN metric = 'third.memory' AND batch = knee THEN word END) AS third_of_memory,
+    max(CASE WHEN metric = 'third.flops' AND batch = knee THEN word END) AS third_of_flops,
+    max(CASE WHEN metric = 'third.accesses' AND batch = knee THEN word END) AS third_of_accesses,
+    max(CASE WHEN metric = 'energy.input' AND batch = knee THEN value END) AS energy,
+    max(CASE WHEN metric = 'power' AND batch = knee THEN value END) AS power
+  FROM deep GROUP BY model)
+SELECT * FROM wide JOIN knee USING (model) LEFT JOIN work USING (model) ORDER BY model"""
 
 RESNET = NEWEST + """SELECT batch, max(CASE WHEN metric = 'throughput' THEN value END) AS rate,
   100 * max(CASE WHEN metric = 'inference.device' THEN value END)
@@ -81,7 +91,7 @@ def models_table(rows):
     return table(heads, [[
         link(row["model"]), interval(row), shown(row["highest"]),
         shown(row["busy_at_one"]), row["bottleneck_of_one"] or shown(None), shown(row["energy_of_one"], 1e3),
-        row["batch"] or shown(None), shown(row["busy"]), shown(row["convolution"]),
+        row["knee"], shown(row["busy"]), shown(row["convolution"]),
         shown(row["rate"], 1e-12), shown(row["intensity"]), shown(row["occupancy"]),
         row["bound"] or shown(None), shown(row["energy"], 1e3)] for row in rows])
 
@@ -128,7 +138,8 @@ def classes_table(rows):
 
 def answers(rows, resnet):
     """Yields each question and its answer."""
-    deep = [row for row in rows if row["batch"] is not None]
+    early = [row for row in rows if row["busy_at_one"] is not None]
+    deep = [row for row in rows if row["bound"] is not None]
     convolutional = [row for row in deep if (row["convolution"] or 0) > 0]
     gains = [dict(row, gain=row["highest"] / row["online"]) for row in rows]
     saved = [dict(row, saved=row["energy_of_one"] / row["energy"]) for row in deep if row["energy"]]
@@ -138,14 +149,14 @@ def answers(rows, resnet):
     yield ("How much of the kernels' time is convolution?",
            f"Of the {len(convolutional)} models that have one: {span(convolutional, 'convolution', '%')}.")
     sizes = "; ".join(f"{batch}: {', '.join(names)}"
-                      for batch, names in sorted(grouped(deep, "batch").items()))
+                      for batch, names in sorted(grouped(rows, "knee").items()))
     yield ("Where is the knee?",
            f"{sizes}. Over all {len(rows)} models, the highest throughput is "
            f"{span(gains, 'gain', 'times that of batch 1')}.")
     yield ("How much of the latency lies outside of kernels?",
-           f"At batch 1, the GPU is busy for {span(deep, 'busy_at_one', '%')} of the latency. At the "
+           f"At batch 1, the GPU is busy for {span(early, 'busy_at_one', '%')} of the latency. At the "
            f"knee it is {span(deep, 'busy', '%')}.")
-    found = sorted(grouped(deep, "bottleneck_of_one").items(), key=lambda item: -len(item[1]))
+    found = sorted(grouped(early, "bottleneck_of_one").items(), key=lambda item: -len(item[1]))
     yield ("What holds a single input back?",
            "; ".join(f"{bottleneck}: {', '.join(names)}" for bottleneck, names in found) + ".")
     yield ("Who uses the arithmetic best, and worst?",
@@ -195,7 +206,8 @@ def main():
     if sides:
         parts += ["## The same model in other frameworks", *sections(sides)]
     write_page(args, [*parts, "## Not measured yet", wrapped(f"`{'`, `'.join(missing)}`")])
-    print(f"{len(rows)} models, of which {sum(row['batch'] is not None for row in rows)} with their work")
+    early, deep = (sum(row[key] is not None for row in rows) for key in ("busy_at_one", "bound"))
+    print(f"{len(rows)} models, of which {early} have their work at batch 1 and {deep} at the knee")
 
 
 if __name__ == "__main__":

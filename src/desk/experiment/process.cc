@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,6 +71,10 @@ bool adopt(int fd, Fd* result) {
   // The parent reads `why` as the reason why the start failed.
   [[maybe_unused]] const ssize_t written = ::write(error_report, &why, sizeof why);
   ::_exit(127);
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
 constexpr std::string_view kPreload = "LD_PRELOAD=";
@@ -246,7 +251,9 @@ void Process::reap(TimePoint limit) {
   if (ended_ || pid_ < 0) return;
   for (;;) {
     if (output_fd_ >= 0) drain_output();
-    const pid_t got = ::waitpid(pid_, &wait_status_, WNOHANG);
+    rusage used{};
+    const pid_t got = ::wait4(pid_, &wait_status_, WNOHANG, &used);
+    if (got == pid_) cpu_s_at_end_ = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
     if (got == pid_ || (got < 0 && errno == ECHILD)) break;
     if (steady_clock::now() >= limit && !killed_by_us_) {
       killed_by_us_ = true;
@@ -297,9 +304,10 @@ std::string Process::last_words() const {
 }
 
 double Process::cpu_seconds() const {
+  if (ended_) return cpu_s_at_end_;
   clockid_t clock{};
   timespec time{};
-  if (ended_ || ::clock_getcpuclockid(pid_, &clock) != 0) return 0;
+  if (::clock_getcpuclockid(pid_, &clock) != 0) return 0;
   if (::clock_gettime(clock, &time) != 0) return 0;
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }

@@ -55,7 +55,7 @@ class Process {
   bool exited_cleanly() const;
 
   pid_t pid() const { return pid_; }
-  // Returns the processor time that it has used so far; 0 if unknown.
+  // Returns the processor time that it has used so far, or until its end; 0 if unknown.
   double cpu_seconds() const;
   // Returns whether any of its threads is running or ready to run.
   bool wants_processor() const;
@@ -82,6 +82,7 @@ class Process {
   bool ended_ = false;
   bool killed_by_us_ = false;
   int wait_status_ = 0;
+  double cpu_s_at_end_ = 0;
   uint64_t oom_kills_before_ = 0;
   bool ran_out_of_memory_ = false;
 };

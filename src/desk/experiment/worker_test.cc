@@ -140,7 +140,11 @@ TEST_F(WorkerTest, TellsItsModelRunsAndEnds) {
   EXPECT_EQ((*worker)->run(1, 0)->first_iteration, 2);
   EXPECT_EQ((*worker)->take_notes(), (std::vector<std::string>{"one\ntwo", "one\ntwo"}));
   EXPECT_GT((*worker)->process().peak_memory_bytes(), 0u);
+  const double before_end_s = (*worker)->process().cpu_seconds();
   EXPECT_TRUE((*worker)->finish().ok());
+  // What it used is not other programs', also once it has ended.
+  EXPECT_GT((*worker)->process().cpu_seconds(), 0);
+  EXPECT_GE((*worker)->process().cpu_seconds(), before_end_s);
   std::ifstream file(folder / "arguments");
   std::string arguments;
   std::getline(file, arguments);

@@ -19,6 +19,7 @@ constexpr std::string_view kPast = "past_key_values";
 constexpr std::string_view kPresent = "present";
 constexpr int64_t kTokensMax = 1'000'000;  // of one request
 constexpr int64_t kVocabularyUsed = 100;   // made-up prompts have tokens below
+constexpr size_t kWarmTokens = 8;          // TorchScript compiles during the first four
 
 template <typename Element>
 Tensor integers(const TensorSpec& spec, size_t batch, size_t length,
@@ -261,6 +262,17 @@ Status GenerationServer::run(std::span<const LoadRequest> batch) {
     const Lengths& lengths = lengths_of(batch[k]);
     file_ << batch[k].id << '\t' << lengths.prompt << '\t' << lengths.output << '\t'
           << bytes[k] / batch.size() << '\t' << begin_ns << lines[k] << '\n';
+  }
+  return Ok{};
+}
+
+// A token after the prompt has other shapes than the prompt, and frameworks compile for the first
+// lengths of the cache that they meet.
+Status GenerationServer::warm_further(std::span<const LoadRequest> batch) {
+  for (size_t i = 1; i < std::min(output_, kWarmTokens); ++i) {
+    XSP_TRY(const std::vector<int64_t> next, take_results(batch.size()));
+    XSP_CHECK_OK(set(next, batch.size()));
+    XSP_CHECK_OK(model_.run(batch.size(), -1));
   }
   return Ok{};
 }

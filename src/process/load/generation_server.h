@@ -43,6 +43,7 @@ class GenerationServer : public Server {
                                                         const std::string& tokens);
   Status prepare(std::span<const LoadRequest> batch) override;
   Status run(std::span<const LoadRequest> batch) override;
+  Status warm_further(std::span<const LoadRequest> batch) override;
   std::span<const std::vector<StepTime>> steps() const override { return steps_; }
   Status close() override;
 

@@ -28,6 +28,7 @@ Status warm_sizes(OpenModel& model, Server& server, size_t max_batch) {
     for (size_t i = 0; i < size; ++i) batch[i].id = batch[i].item = i;
     XSP_CHECK_OK(server.prepare(batch));
     for (int i = 0; i < kRuns; ++i) XSP_CHECK_OK(model.run(size, -1));
+    XSP_CHECK_OK(server.warm_further(batch));
   }
   return Ok{};
 }

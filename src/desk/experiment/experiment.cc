@@ -181,7 +181,7 @@ class Experiment {
   // Opens the model and runs it once, to see whether it runs and what time and memory it takes.
   bool open(size_t i) {
     Run& run = runs_[i];
-    listener_.step("opening the model (" + name_of(run.planned) + ")");
+    listener_.step("opening the model and running it once (" + name_of(run.planned) + ")");
     const std::string id = std::to_string(run.planned.run_id);
     WorkerOptions options = request_.worker;
     options.levels = levels_text(run.planned.levels);
@@ -194,6 +194,7 @@ class Experiment {
     run.started = true;
     std::error_code error;
     fs::create_directory(options.scratch, error);
+    options.take_note = [&](std::string note) { keep_note(i, std::move(note)); };
     auto worker = Worker::start(options, request_.worker_limits, stop_);
     if (!worker.ok()) {
       if (i == 0 && concerns_all(worker.error())) refused_ = worker.error();
@@ -202,7 +203,6 @@ class Experiment {
     }
     workers_[i] = std::move(worker).value();
     run.ready = workers_[i]->ready();
-    collect_notes(i);  // reports notes about long steps before they begin
     const auto block = workers_[i]->warm(1, 0);
     if (!block.ok()) {
       fail(i, block.error());
@@ -312,13 +312,15 @@ class Experiment {
 
   void collect_notes(size_t i) {
     if (workers_[i] == nullptr) return;
-    for (std::string& note : workers_[i]->take_notes()) {
-      const bool is_new = std::none_of(runs_.begin(), runs_.end(), [&note](const Run& run) {
-        return std::find(run.notes.begin(), run.notes.end(), note) != run.notes.end();
-      });
-      if (is_new) listener_.note(note);
-      runs_[i].notes.push_back(std::move(note));
-    }
+    for (std::string& note : workers_[i]->take_notes()) keep_note(i, std::move(note));
+  }
+
+  void keep_note(size_t i, std::string note) {
+    const bool is_new = std::none_of(runs_.begin(), runs_.end(), [&note](const Run& run) {
+      return std::find(run.notes.begin(), run.notes.end(), note) != run.notes.end();
+    });
+    if (is_new) listener_.note(note);
+    runs_[i].notes.push_back(std::move(note));
   }
 
   double workers_cpu_s(const std::vector<size_t>& indices) const {

@@ -144,7 +144,7 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s, bool en
     Fields fields = process::split_fields(line);
     if (fields[0] == wanted) return fields;
     if (fields[0] == "note" && fields.size() > 1) {
-      notes_.push_back(fields[1]);
+      take_note_ ? take_note_(fields[1]) : notes_.push_back(fields[1]);
     } else if ((fields[0] == "input" || fields[0] == "output") && fields.size() > 3) {
       auto& list = fields[0] == "input" ? ready_.inputs : ready_.outputs;
       list.push_back({fields[1], fields[2], fields[3], fields.size() > 4 ? fields[4] : ""});
@@ -185,7 +185,9 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options, Work
     XSP_TRY(model, options.model_of_batch(*options.batch));
   }
   XSP_TRY(worker->process_, Process::start(command_line(options, model), preload_of(options)));
+  worker->take_note_ = options.take_note;
   const auto answered = worker->answer("ready", limits.answer_s);
+  worker->take_note_ = nullptr;
   if (!answered.ok()) return named_as_typed(answered.error(), options);
   const Fields& fields = *answered;
   if (fields.size() < 5) return worker->fail(not_understood(fields[0]));

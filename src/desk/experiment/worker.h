@@ -57,6 +57,9 @@ struct WorkerOptions {
   bool reuse = false;                             // counters of a kernel may be copied from an
                                                   // equal kernel
   std::string rest;                               // Probe::rest
+  // Takes the notes that come while the model is opened, as they come: a note may say why that takes
+  // minutes. Absent: they are among take_notes().
+  std::function<void(std::string)> take_note;
 };
 
 // An input or output of the model, as text.
@@ -158,6 +161,7 @@ class Worker : public Subject {
   std::unique_ptr<Process> process_;
   Ready ready_;
   std::vector<std::string> notes_;
+  std::function<void(std::string)> take_note_;  // only while the model is opened
   OnLoad on_load_;
   std::optional<Error> failure_;
   std::string rest_;

@@ -92,6 +92,26 @@ TEST_F(WorkerTest, SaysHowInputsCameAboutAndWhyTheBatchIsNotKnown) {
   EXPECT_EQ(facts.at("not_measured.batch"), "no input has dimensions");
 }
 
+// The note says why opening takes long, so it is of no use afterwards.
+TEST_F(WorkerTest, NotesOfTheOpeningAreTakenAsTheyCome) {
+  const std::string noting =
+      "printf 'note\\tthis takes minutes\\n' >&3\n"
+      "while [ ! -e '" +
+      (folder / "told").string() + "' ]; do sleep 0.01; done";
+  WorkerOptions options = script(kObedient, noting);
+  std::vector<std::string> taken;
+  options.take_note = [&](std::string note) {
+    taken.push_back(std::move(note));
+    std::ofstream(folder / "told") << "x";
+  };
+  auto worker = start(options);
+  ASSERT_TRUE(worker.ok()) << worker.error().text;
+  EXPECT_EQ(taken, (std::vector<std::string>{"this takes minutes"}));
+  ASSERT_TRUE((*worker)->run(1, 0).ok());
+  EXPECT_EQ(taken.size(), 1u);
+  EXPECT_EQ((*worker)->take_notes(), (std::vector<std::string>{"one\ntwo"}));
+}
+
 TEST_F(WorkerTest, OpensTheFileOfItsBatchSize) {
   WorkerOptions options =
       script("cat; exit", "echo \"$*\" > '" + (folder / "words").string() + "'");

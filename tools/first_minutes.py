@@ -36,7 +36,8 @@ AFTER = """\
     values = (photo / 255 - torch.tensor(MEAN)) / torch.tensor(SPREAD)
     return values.permute(2, 0, 1).unsqueeze(0)
 """
-PROGRESS = re.compile(r"(opening the model( and running it once)?|collecting the trace|measuring the machine's ceilings) ?(\(.*\))?$"
+PROGRESS = re.compile(r"(opening the model( and running it once)?|collecting the trace) ?(\(.*\))?$"
+                      r"|^measuring the machine's ceilings$"
                       r"|^writing \S+$|^\S+ on cpu$"
                       r"|^  \S+(, batch \d+)?(: | +)(waiting|warming up|measuring|narrow enough|\d+ inf)")
 

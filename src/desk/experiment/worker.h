@@ -57,8 +57,8 @@ struct WorkerOptions {
   bool reuse = false;                             // counters of a kernel may be copied from an
                                                   // equal kernel
   std::string rest;                               // Probe::rest
-  // Takes the notes that come while the model is opened, as they come: a note may say why that takes
-  // minutes. Absent: they are among take_notes().
+  // Takes the notes that come while the model is opened, as they come: a note may say why that
+  // takes minutes. Absent: they are among take_notes().
   std::function<void(std::string)> take_note;
 };
 

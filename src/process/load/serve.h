@@ -123,8 +123,8 @@ class Server {
   // Turns the requests into the model's inputs.
   virtual Status prepare(std::span<const LoadRequest> batch) = 0;
   virtual Status run(std::span<const LoadRequest> batch) = 0;
-  // Runs the model as an answer does after its first run, before a load. The batch was prepared, and
-  // the model has run. A server whose answers take one run each has nothing to do.
+  // Runs the model as an answer does after its first run, before a load. The batch was prepared,
+  // and the model has run. A server whose answers take one run each has nothing to do.
   virtual Status warm_further(std::span<const LoadRequest>) { return Ok{}; }
   // Makes the answers. A server without any has nothing to do, and takes no time.
   virtual bool has_output() const { return false; }

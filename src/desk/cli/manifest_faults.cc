@@ -1,5 +1,7 @@
 #include "desk/cli/manifest_faults.h"
 
+#include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -22,6 +24,7 @@ using manifest::Source;
 using process::TensorSpec;
 
 constexpr size_t kNamesTold = 3;
+constexpr const char* kOnnx = ".onnx";
 
 // The tensors of a model's own file.
 struct Signature {
@@ -51,6 +54,24 @@ bool has_shapes(const std::vector<formats::ValueInfo>& values) {
     if (!value.is_tensor || !value.has_shape) return false;
   }
   return true;
+}
+
+// Returns whether a framework of this machine opens ONNX, whose tensors keep their names there.
+// Each is asked once, because that takes a process.
+bool opens_onnx(const std::string& framework) {
+  static std::map<std::string, bool> answers;
+  const auto known = answers.find(framework);
+  if (known != answers.end()) return known->second;
+  bool& answer = answers[framework] = false;
+  const auto installation = experiment::this_installation();
+  if (!installation.ok()) return answer;
+  const std::atomic<int> stop = 0;
+  for (const auto& one : experiment::probe_frameworks(*installation, {framework}, stop)) {
+    if (!one.probe.ok()) continue;
+    const std::vector<std::string>& formats = one.probe->formats;
+    answer = std::find(formats.begin(), formats.end(), kOnnx) != formats.end();
+  }
+  return answer;
 }
 
 // Finds the faults of one manifest.
@@ -129,13 +150,13 @@ class Checker {
 
   // Returns the model's own tensors, if they are known by the names that its framework gives them.
   std::optional<Signature> find_signature() {
-    if (manifest_.framework && manifest_.framework->name != "onnxruntime") return std::nullopt;
+    if (manifest_.framework && !opens_onnx(manifest_.framework->name)) return std::nullopt;
     if (manifest_.model.kind == Source::Kind::kZoo) {
       const zoo::ModelDescription* built = zoo::find_model(manifest_.model.place);
       if (built == nullptr) return std::nullopt;
       return Signature{specs_of(built->inputs), specs_of(built->outputs)};
     }
-    if (std::filesystem::path(model_).extension() != ".onnx") return std::nullopt;
+    if (std::filesystem::path(model_).extension() != kOnnx) return std::nullopt;
     const auto graph = formats::read_graph(model_);
     if (!graph.ok()) {
       add("model", graph.error().text);

@@ -51,12 +51,13 @@ std::string models_table(const std::vector<Known>& all, const std::vector<Entry>
   return section_html(
              "models", "Models",
              "Latency is that of an inference at batch size 1. The best batch size is the "
-             "smallest within 1 % of the highest throughput. The share of convolution is that "
+             "smallest within 1 % of the highest throughput. Weights that several layers read "
+             "count for each of them. The share of convolution is that "
              "in the time of the kernels at the batch size of the table <a href=\"#kernels\">"
              "Work on the device</a>, or of the layers on a processor.") +
          table_html("models-table", "Each model in each framework, on each system",
-                    subject.heads({"accuracy", "weights", "online latency", "highest throughput",
-                                   "best batch", "convolution"}),
+                    subject.heads({"accuracy", "weights read", "online latency",
+                                   "highest throughput", "best batch", "convolution"}),
                     rows);
 }
 

@@ -162,7 +162,7 @@ def measure(args, log, place, name, recipe):
         began = time.monotonic()
         status, said = run(common + more, args.part_seconds, place.environment)
         if whole.exists():
-            condensed, why = run([args.xsp, "condense", whole, "--inferences", "12", "-o", to], 120)
+            condensed, why = run([args.xsp, "condense", whole, "--inferences", "6", "-o", to], 120)
             if condensed != 0:
                 status, said = condensed, why
             whole.unlink()

@@ -65,12 +65,15 @@ stage_build() {
   done
 }
 
+# The installed libraries, and those that the caller's frameworks need.
+library_path() { echo "$tree/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"; }
+
 stage_collector() {
-  check "collector cupti" collect env LD_LIBRARY_PATH="$tree/lib" "$programs/collect" \
+  check "collector cupti" collect env LD_LIBRARY_PATH="$(library_path)" "$programs/collect" \
     "$tree/lib/xsp/collectors/cupti.so" "$out/libcollect_work.so" "$out/collect.xtrace"
 }
 stage_counters() {
-  check "counters of known kernels" known env LD_LIBRARY_PATH="$tree/lib" "$programs/known" \
+  check "counters of known kernels" known env LD_LIBRARY_PATH="$(library_path)" "$programs/known" \
     "$tree/lib/xsp/collectors/cupti.so" "$out/libknown_kernels.so" "$out/known.xtrace"
 }
 
@@ -81,7 +84,7 @@ stage_conformance() {
   find_xla
   local what
   for what in Adapter Collector; do
-    check "conformance, ${what,,}s on CUDA" "conformance_$what" bash -c "set -o pipefail; LD_LIBRARY_PATH='$tree/lib' \
+    check "conformance, ${what,,}s on CUDA" "conformance_$what" bash -c "set -o pipefail; LD_LIBRARY_PATH='$(library_path)' \
       XSP_TEST_BIN='$tree/bin' XSP_TEST_SOURCE='$source_dir' XSP_TEST_DEVICE=cuda:0 timeout -k 10 $bound \
       '$suite' --gtest_brief=1 --gtest_filter='*${what}Test.*' | grep -v '^\[  SKIPPED'"
   done

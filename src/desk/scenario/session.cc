@@ -136,6 +136,8 @@ Result<Load> Session::load(const Scenario& scenario, bool records_requests) {
     listener_.step(std::to_string(answered) + all + " requests answered in " + seconds +
                    ", the last in " + duration_text(static_cast<double>(latency_ns)));
   };
+  if (!is_warm_) listener_.step("warming up");  // which takes long where models compile
+  is_warm_ = true;
   XSP_TRY(const experiment::Loaded loaded, worker_->load(path, scenario.time_s, on_load));
   for (std::string& note : worker_->take_notes()) run_.notes.push_back(std::move(note));
   Load load;

@@ -48,6 +48,7 @@ class Session {
   experiment::Listener& listener_;
   std::unique_ptr<experiment::Worker> worker_;
   experiment::Run run_;
+  bool is_warm_ = false;  // it has answered a load
 };
 
 }  // namespace xsp::scenario

@@ -29,7 +29,7 @@
 -- @column check text A way to check the finding.
 WITH doubt AS (
   SELECT concat(count(*), ' of ', (SELECT count(*) FROM run), ' runs did not end well') AS what,
-    'The audit says which, and why.' AS remedy
+    'The audit says which runs, and why.' AS remedy
   FROM run
   WHERE status <> 'ok' HAVING count(*) > 0
   UNION ALL
@@ -51,12 +51,13 @@ WITH doubt AS (
   UNION ALL
   SELECT concat(sum(value), CASE name WHEN 'open_spans' THEN ' spans never ended'
     WHEN 'executions_unmatched' THEN ' executions have no launch' ELSE ' spans overlap without nesting' END),
-    'The audit says which, and why.'
+    CASE name WHEN 'open_spans' THEN 'Measure again, and let the program end by itself.'
+      ELSE 'The audit counts them.' END
   FROM audit_fact WHERE name IN ('open_spans', 'executions_unmatched', 'overlapping') GROUP BY name
   HAVING sum(value) > 0
   UNION ALL
   SELECT concat(count(*), CASE count(*) WHEN 1 THEN ' trace is' ELSE ' traces are' END, ' cut short'),
-    'The audit says which, and why.'
+    'Measure again, and let the program end by itself.'
   FROM audit_fact WHERE name = 'trace_complete' AND value = 0
   HAVING count(*) > 0),
 unasked AS (

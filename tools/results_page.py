@@ -11,6 +11,7 @@ NAME.FRAMEWORK.xsp gives the same model in another framework.
 import json
 import subprocess
 
+from characterise import GAIN_PCT
 from results_asked import (FIGURES, arguments, catalogue_of, interval, link, machines_table, shown, table,
                            wrapped, write_page)
 from results_frameworks import SIDES, sections
@@ -26,7 +27,7 @@ newest AS (SELECT * FROM figure WHERE age = 1 AND framework = 'torch')
 """
 
 # A row for each model: `wide` is of all batch sizes, `work` of those with every level, 1 and the knee. The
-# knee is the smallest batch size from which on no doubling gives over 5 % more inputs per second.
+# knee is that of tools/characterise.py: from it on, no doubling gives over GAIN_PCT more inputs per second.
 MODELS = NEWEST[:-1] + """,
 step AS (
   SELECT model, batch, value,
@@ -34,7 +35,7 @@ step AS (
     lead(value) OVER (PARTITION BY model ORDER BY batch) AS next_value
   FROM newest WHERE metric = 'throughput'),
 knee AS (
-  SELECT model, coalesce(max(CASE WHEN pow(next_value / value, 1 / log2(next_batch * 1.0 / batch)) > 1.05
+  SELECT model, coalesce(max(CASE WHEN pow(next_value / value, 1 / log2(next_batch * 1.0 / batch)) > """ + str(1 + GAIN_PCT / 100) + """
     THEN next_batch END), min(batch)) AS knee FROM step GROUP BY model),
 wide AS (
   SELECT model, max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN value END) AS latency,

@@ -100,6 +100,16 @@ TEST_F(SiteTest, HasAPageForEachQuestionOverAllModels) {
   EXPECT_NE(text("site/models/small.html").find("<a href=\"../batches.html\""), std::string::npos);
 }
 
+TEST_F(SiteTest, OfNothingSaysSoOnEachPageThatItLinksTo) {
+  fs::create_directory(folder / "results");
+  const Finished written = run({"site", "results", "-o", "site"});
+  ASSERT_EQ(written.status, 0) << written.err;
+  for (const char* page : {"index", "batches", "frameworks", "energy", "loads"}) {
+    const std::string html = text("site/" + std::string(page) + ".html");
+    EXPECT_NE(html.find("No evaluation is known."), std::string::npos) << page;
+  }
+}
+
 TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
   fs::create_directory(folder / "results");
   make("results/a.xsp", "small");

@@ -2,8 +2,9 @@
 //
 // DuckDB plans each macro when it is made, with all macros inside it, so that making all of them
 // takes most of a second of processor time. Therefore a session gets those that a query needs: the
-// ones that the query names, and the ones that these name. A table that says when it has rows is
-// left empty in a file in which that does not hold, and what only it needs is not made.
+// ones that the query names, and the ones that these name. A table that says when it has rows
+// (`-- @if CALL() else (COLUMNS)`) is left empty in a file in which that does not hold, and what
+// only it needs is not made.
 #ifndef XSP_DESK_ANALYZE_PRELUDE_H_
 #define XSP_DESK_ANALYZE_PRELUDE_H_
 

@@ -305,8 +305,8 @@ void add_limits(CLI::App* verb, const std::shared_ptr<ProfileOptions>& options) 
                    "counters of kernels are not of it; else 30 for each batch size")
       ->check(CLI::PositiveNumber);
   verb->add_option("--iterations", options->iterations,
-                   "Inferences that are enough for a run; it may measure more in its last turn, "
-                   "and while others have fewer; else 5000")
+                   "A run has enough with so many inferences, 5000 by default. It measures more "
+                   "while another run has fewer")
       ->check(whole_above_zero());
   verb->add_option("--width", options->width_percent,
                    "Stop when the 95 % interval of the latency is ± this many percent")

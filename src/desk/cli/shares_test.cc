@@ -21,7 +21,7 @@ std::vector<int64_t> percents_of(const std::vector<Share>& shares) {
 
 using Numbers = std::vector<int64_t>;
 
-// By what was lost alone, the first of each would be the neighbour.
+// Without its exception for the largest, the rule gives 97 in the first case and 98 in the second.
 TEST(Shares, TheLargestIsWhatASentenceSaysOfIt) {
   EXPECT_EQ(apportioned({97.53, 1.58, 0.56, 0.33}, 100), (Numbers{98, 2, 0, 0}));
   EXPECT_EQ(apportioned({97.45, 1.15, 1.15, 0.25}, 100), (Numbers{97, 1, 1, 1}));

@@ -258,6 +258,7 @@ class Pairs {
     std::error_code error;
     fs::create_directory(options.scratch, error);
     run.started = true;
+    options.take_note = [&](std::string note) { keep_note(side, i, std::move(note)); };
     auto worker = Worker::start(options, request_.sides[side].worker_limits, stop_);
     if (!worker.ok()) {
       // If the model or its input is invalid, other processes would fail as well.
@@ -271,7 +272,6 @@ class Pairs {
       return nullptr;
     }
     run.ready = (*worker)->ready();
-    collect_notes(side, i, **worker);
     const auto block = (*worker)->warm(1, 0);
     if (block.ok()) return std::move(worker).value();
     collect_notes(side, i, **worker);
@@ -280,12 +280,14 @@ class Pairs {
   }
 
   void collect_notes(size_t side, size_t i, Worker& worker) {
+    for (std::string& note : worker.take_notes()) keep_note(side, i, std::move(note));
+  }
+
+  void keep_note(size_t side, size_t i, std::string note) {
     std::vector<std::string>& notes = runs_[side][i].notes;
-    for (std::string& note : worker.take_notes()) {
-      if (std::find(notes.begin(), notes.end(), note) != notes.end()) continue;
-      listener_.note(std::string(kNames[side]) + ": " + note);
-      notes.push_back(std::move(note));
-    }
+    if (std::find(notes.begin(), notes.end(), note) != notes.end()) return;
+    listener_.note(std::string(kNames[side]) + ": " + note);
+    notes.push_back(std::move(note));
   }
 
   // Measures the open workers in turns, and ends them.

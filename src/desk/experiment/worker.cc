@@ -144,7 +144,11 @@ Result<Fields> Worker::answer(const std::string& wanted, double limit_s, bool en
     Fields fields = process::split_fields(line);
     if (fields[0] == wanted) return fields;
     if (fields[0] == "note" && fields.size() > 1) {
-      take_note_ ? take_note_(fields[1]) : notes_.push_back(fields[1]);
+      if (take_note_) {
+        take_note_(fields[1]);
+      } else {
+        notes_.push_back(fields[1]);
+      }
     } else if ((fields[0] == "input" || fields[0] == "output") && fields.size() > 3) {
       auto& list = fields[0] == "input" ? ready_.inputs : ready_.outputs;
       list.push_back({fields[1], fields[2], fields[3], fields.size() > 4 ? fields[4] : ""});

@@ -162,7 +162,7 @@ TEST_F(WorkerTest, TellsItsModelRunsAndEnds) {
   EXPECT_GT((*worker)->process().peak_memory_bytes(), 0u);
   const double before_end_s = (*worker)->process().cpu_seconds();
   EXPECT_TRUE((*worker)->finish().ok());
-  // What it used is not other programs', also once it has ended.
+  // A process that has ended still counts as this program's own, and not as another one.
   EXPECT_GT((*worker)->process().cpu_seconds(), 0);
   EXPECT_GE((*worker)->process().cpu_seconds(), before_end_s);
   std::ifstream file(folder / "arguments");

@@ -145,7 +145,12 @@ class Evaluation {
  public:
   Evaluation(const Scenario& scenario, const experiment::Request& request,
              experiment::Listener& listener, const std::atomic<int>& stop, const Look& look)
-      : scenario_(scenario), request_(request), listener_(listener), stop_(stop), look_(look) {}
+      : scenario_(scenario), request_(request), listener_(listener), stop_(stop), look_(look) {
+    // Every run opens the model, and its adapter notes the same each time.
+    request_.worker.take_note = [this](const std::string& note) {
+      if (told_.insert(note).second) listener_.note(note);
+    };
+  }
 
   Result<Outcome> run() {
     XSP_TRY(store::Database database, store::Database::create(request_.output));
@@ -455,6 +460,7 @@ class Evaluation {
   const Look& look_;
   const machine::Machine machine_;
   std::set<int64_t> batch_sizes_;  // of the runs
+  std::set<std::string> told_;     // notes
   int64_t requests_ = scenario_.requests;
   std::unique_ptr<ScratchFolder> scratch_;
   std::filesystem::path logs_;  // LoadGen's, of the load that gives the figures

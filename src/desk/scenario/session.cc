@@ -77,6 +77,10 @@ Result<std::unique_ptr<Session>> Session::open(const experiment::Request& reques
   session->run_.planned = planned;
   session->run_.started = true;
   session->run_.trace = options.trace;
+  options.take_note = [&request, &session](std::string note) {
+    if (request.worker.take_note) request.worker.take_note(note);
+    session->run_.notes.push_back(std::move(note));
+  };
   XSP_TRY(session->worker_, experiment::Worker::start(options, request.worker_limits, stop));
   session->run_.ready = session->worker_->ready();
   return session;

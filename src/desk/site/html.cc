@@ -50,7 +50,7 @@ std::string digits_of(double value) {
   return size >= 0.001 ? fmt::format("{:.3f}", value) : fmt::format("{:.3g}", value);
 }
 
-// What each page leads to: its address from the folder of the index, and its name.
+// Each page links to these. A place has an address, from the folder of the index, and a name.
 constexpr std::array<std::pair<const char*, const char*>, 6> kPlaces = {{
     {kIndexPage, "Models"},
     {kBatchesPage, "Batch sizes"},

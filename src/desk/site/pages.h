@@ -11,7 +11,7 @@
 
 namespace xsp::site {
 
-// What is known of all models, of which there is at least one.
+// A page over all models shows these evaluations.
 struct Overall {
   const std::vector<Known>& all;
   const std::vector<Entry>& entries;

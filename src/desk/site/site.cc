@@ -46,12 +46,6 @@ Status prepare(const fs::path& folder) {
 // Writes the pages over all models, and returns their number.
 Result<size_t> write_overall(const std::vector<Known>& all, const std::vector<Entry>& entries,
                              const fs::path& folder) {
-  if (all.empty()) {
-    XSP_CHECK_OK(write_file(
-        folder / kIndexPage,
-        page_html("Models", kIndexPage, "<p class=\"lead\">No evaluation is known.</p>")));
-    return 1;
-  }
   std::vector<const Entry*> each;
   for (const Entry& entry : entries) each.push_back(&entry);
   const SubjectColumns subject(each, root_of(kIndexPage), true);

@@ -7,7 +7,10 @@ namespace xsp::site {
 SubjectColumns::SubjectColumns(const std::vector<const Entry*>& entries, const std::string& root,
                                bool has_model)
     : root_(root), has_model_(has_model) {
-  if (entries.empty()) return;
+  if (entries.empty()) {
+    lead_ = "<p class=\"lead\">No evaluation is known.</p>\n";
+    return;
+  }
   const Known& first = entries.front()->any();
   for (const Entry* entry : entries) {
     const Known& one = entry->any();

@@ -17,7 +17,7 @@ class SubjectColumns {
   // it.
   SubjectColumns(const std::vector<const Entry*>& entries, const std::string& root, bool has_model);
 
-  // Returns a sentence about what is common, or nothing.
+  // Returns a sentence about what is common, or nothing. Without entries, it says so.
   const std::string& lead() const { return lead_; }
   // Returns the heads of the columns, and then `others`.
   std::vector<std::string> heads(const std::vector<std::string>& others) const;

@@ -13,7 +13,7 @@ it('rounds shares so that they add up', () => {
 });
 
 it('rounds the largest as a sentence does', () => {
-  // By what was lost alone, the first of each would be the neighbour.
+  // Without its exception for the largest, the rule gives 97.8 in the first case and 97.9 in the second.
   expect(sharesOf([97.853, 1.277, 0.607, 0.263], 100)).toEqual([97.9, 1.3, 0.6, 0.2]);
   expect(sharesOf([97.845, 1.235, 0.635, 0.285], 100)).toEqual([97.8, 1.3, 0.6, 0.3]);
 });

@@ -35,7 +35,7 @@ step AS (
     lead(value) OVER (PARTITION BY model ORDER BY batch) AS next_value
   FROM newest WHERE metric = 'throughput'),
 knee AS (
-  SELECT model, coalesce(max(CASE WHEN pow(next_value / value, 1 / log2(next_batch * 1.0 / batch)) > """ + str(1 + GAIN_PCT / 100) + """
+  SELECT model, coalesce(max(CASE WHEN pow(next_value / value, 1 / log2(next_batch * 1.0 / batch)) > {gain}
     THEN next_batch END), min(batch)) AS knee FROM step GROUP BY model),
 wide AS (
   SELECT model, max(CASE WHEN metric = 'inference.latency' AND batch = 1 THEN value END) AS latency,
@@ -68,6 +68,7 @@ work AS (
     max(CASE WHEN metric = 'power' AND batch = knee THEN value END) AS power
   FROM deep GROUP BY model)
 SELECT * FROM wide JOIN knee USING (model) LEFT JOIN work USING (model) ORDER BY model"""
+MODELS = MODELS.replace("{gain}", str(1 + GAIN_PCT / 100))
 
 RESNET = NEWEST + """SELECT batch, max(CASE WHEN metric = 'throughput' THEN value END) AS rate,
   100 * max(CASE WHEN metric = 'inference.device' THEN value END)

@@ -146,7 +146,10 @@ class Evaluation {
   Evaluation(const Scenario& scenario, const experiment::Request& request,
              experiment::Listener& listener, const std::atomic<int>& stop, const Look& look)
       : scenario_(scenario), request_(request), listener_(listener), stop_(stop), look_(look) {
-    // Every run opens the model, and its adapter notes the same each time.
+    // A worker notes which inputs it makes up; files and generations bring their own.
+    const bool makes_inputs = scenario.items.empty() && scenario.name != "generation";
+    if (!makes_inputs) return;
+    // Every run opens the model, and notes the same each time.
     request_.worker.take_note = [this](const std::string& note) {
       if (told_.insert(note).second) listener_.note(note);
     };

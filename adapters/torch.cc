@@ -1,8 +1,8 @@
 // The adapter `torch`: TorchScript files and AOTInductor packages, on CPU and CUDA. Files in
-// torch/: program (an open file), signature (its inputs), layers (its operators as they are
-// called), memory (their allocations), device and device_graph (where it runs), settings (how it
-// computes). The signature comes from the file, as tools/export_torch.py writes it, or from the
-// option `signature`.
+// torch/: program (an open file), reuse (memory to read it), signature (its inputs), layers (its
+// operators as they are called), memory (their allocations), device and device_graph (where it
+// runs), settings (how it computes), long_run (what a user who waits is told). The signature comes
+// from the file, as tools/export_torch.py writes it, or from the option `signature`.
 //
 // The adapter is built where its PyTorch is, because libtorch's C++ interface holds for one version
 // alone: the installed tree carries the adapter's sources and one command that builds them in
@@ -23,6 +23,7 @@
 #include "adapters/torch/device.h"
 #include "adapters/torch/device_graph.h"
 #include "adapters/torch/layers.h"
+#include "adapters/torch/long_run.h"
 #include "adapters/torch/program.h"
 #include "adapters/torch/repeat.h"
 #include "adapters/torch/settings.h"
@@ -60,6 +61,8 @@ namespace {
 
 constexpr int kRunsBeforeCapture = 3;      // after these, torch's executor has finished optimising
 constexpr int kRunsBeforeCaptureMax = 20;  // with layers: until they are known
+constexpr int kRunsThatCompile = 3;        // the first of each shape
+constexpr std::chrono::seconds kLongRun{20};
 
 xsp_status lacks_operator(xsp_model* model, const std::string& name) {
   return fail(model->host, XSP_NOT_AVAILABLE,
@@ -356,6 +359,15 @@ void capture_graph(xsp_model* model) {
 
 xsp_status run(xsp_model* model) {
   if (model->inputs.empty()) return bad_input(model, "", "inputs are not set");
+  std::optional<adapter::LongRunNote> long_run;
+  if (model->runs < kRunsThatCompile && model->device.is_cuda() && !model->program->is_package() &&
+      torch::jit::tensorExprFuserEnabled()) {
+    long_run.emplace(model->host,
+                     "an inference has taken " + std::to_string(kLongRun.count()) +
+                         " s: TorchScript may be compiling fused kernels: --option fuser=0 "
+                         "measures the model without them",
+                     kLongRun);
+  }
   return in_torch(model, "run", [&] {
     if (model->options.cuda_graph && model->graph == nullptr) capture_graph(model);
     if (model->graph != nullptr) {

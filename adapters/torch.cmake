@@ -8,8 +8,10 @@ if(COMMAND xsp_plugins)
   install(PROGRAMS tools/export_torch.py DESTINATION lib/xsp/adapters/src/tools)
   install(DIRECTORY tools/recipes tools/networks DESTINATION lib/xsp/adapters/src/tools PATTERN "__pycache__" EXCLUDE)
   file(GLOB torch_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/torch/*_test.cc")
+  list(FILTER torch_tests EXCLUDE REGEX "/reuse_test\\.cc$")
   xsp_test(adapters_torch_test LIBRARIES xsp_annotate
-    SOURCES ${torch_tests} "${CMAKE_SOURCE_DIR}/adapters/torch/modules.cc"
+    SOURCES ${torch_tests} "${CMAKE_SOURCE_DIR}/adapters/torch/long_run.cc"
+    "${CMAKE_SOURCE_DIR}/adapters/torch/modules.cc"
     "${CMAKE_SOURCE_DIR}/adapters/torch/signature.cc")
   if(TARGET adapters_torch_test)
     target_include_directories(adapters_torch_test PRIVATE "${CMAKE_SOURCE_DIR}")
@@ -74,6 +76,14 @@ set_property(TARGET ${target} APPEND PROPERTY BUILD_RPATH "${torch_libraries}")
 set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${torch_libraries}")
 message(STATUS "adapters/torch: ${torch_cpu_library}, CUDA graphs: ${torch_has_cuda}")
 
+if(COMMAND xsp_plugins AND XSP_TESTS AND torch_new_abi)
+  # The test that needs torch. GoogleTest has the new ABI.
+  xsp_test(adapters_torch_reuse_test SOURCES "${CMAKE_SOURCE_DIR}/adapters/torch/reuse_test.cc"
+    "${CMAKE_SOURCE_DIR}/adapters/torch/reuse.cc" LIBRARIES "${torch_cpu_library}" "${torch_c10_library}")
+  target_include_directories(adapters_torch_reuse_test PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_include_directories(adapters_torch_reuse_test SYSTEM PRIVATE "${torch_include}")
+  target_compile_definitions(adapters_torch_reuse_test PRIVATE NDEBUG)
+endif()
 if(COMMAND xsp_plugins AND XSP_TESTS)
   # A library of operators for tests/contract: an example of a user's own library.
   add_library(torch_test_operators MODULE "${CMAKE_SOURCE_DIR}/tests/data/torch/twice.cc")

@@ -6,8 +6,10 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "adapters/torch/device.h"
+#include "adapters/torch/reuse.h"
 #include "xsp/plugin.hpp"
 
 #define XSP_TORCH_VERSION (TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR)
@@ -59,6 +61,13 @@ void reorder_weights(torch::jit::Module* module) {
   }
 }
 
+torch::jit::Module read(const std::string& path, c10::Device device,
+                        torch::jit::ExtraFilesMap* extra) {
+  std::optional<HostMemoryReuse> reuse;
+  if (!device.is_cpu()) reuse.emplace();
+  return torch::jit::load(path, device, *extra);
+}
+
 Modules modules_of(const torch::jit::Module& module) {
   Modules modules(!module.find_method("forward").has_value());
   for (const auto& member : module.named_children()) {
@@ -71,7 +80,7 @@ class Script : public Program {
  public:
   Script(const std::string& path, c10::Device device, const Options& options) {
     torch::jit::ExtraFilesMap extra{{kSignature, ""}};
-    module_ = torch::jit::load(path, device, extra);
+    module_ = read(path, device, &extra);
     signature_text_ = extra[kSignature];
     modules_ = modules_of(module_);
     module_.eval();

@@ -1,5 +1,7 @@
 // Tests xsp evaluate --scenario generation with small models that keep a cache, in ONNX Runtime and
 // in PyTorch.
+#include <signal.h>
+
 #include "tests/generating_model.h"
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
@@ -100,6 +102,35 @@ TEST_F(GenerationTest, TheCurveHasAPointForEachNumberOfClients) {
   EXPECT_EQ(scalar("a.xsp",
                    "SELECT count(*) FROM span WHERE level = 1 AND type = 'request' AND run_id = 1"),
             8);
+}
+
+// The second load is long enough to be interrupted, and what one client gave is there already.
+TEST_F(GenerationTest, AnInterruptedCurveKeepsItsPoints) {
+  RunOptions options;
+  options.watch = [](const std::string& err, int pid) {
+    if (err.find("1 client: ") == std::string::npos) return false;
+    ::kill(pid, SIGINT);
+    return true;
+  };
+  const Finished finished = run(
+      {"evaluate", "net.onnx", "--scenario", "generation", "--device", "cpu", "-o", "a.xsp",
+       "--clients", "1,2,4", "--requests", "2000", "--prompt-tokens", "10", "--output-tokens", "4"},
+      options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  EXPECT_NE(finished.err.find("error: interrupted: what was measured is in a.xsp"),
+            std::string::npos)
+      << finished.err;
+  EXPECT_NE(finished.out.find("incomplete: interrupted after 1 of 3 numbers of clients\n"
+                              "1 client: first token p50 "),
+            std::string::npos)
+      << finished.out;
+  EXPECT_EQ(scalar("a.xsp",
+                   "SELECT string_agg(DISTINCT note, ', ') FROM result WHERE metric LIKE "
+                   "'%.at_clients'"),
+            "1 client");
+  EXPECT_EQ(scalar("a.xsp", "SELECT value FROM evaluation WHERE key = 'scenario.incomplete'"),
+            "interrupted after 1 of 3 numbers of clients");
 }
 
 TEST_F(GenerationTest, ErrorsAreOneLineEach) {

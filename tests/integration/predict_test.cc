@@ -1,5 +1,7 @@
 // Tests xsp predict and xsp evaluate --accuracy with a model whose answers are known: the adapter
 // `fake` halves its input, so that the best of eight classes is the largest of a file's bytes.
+#include <signal.h>
+
 #include "tests/integration/run_xsp.h"
 
 namespace xsp::integration {
@@ -94,6 +96,33 @@ TEST_F(PredictTest, ABatchGivesTheAnswersOfSingleFiles) {
   const Finished in_batches = run(arguments);
   ASSERT_EQ(one_by_one.status, 0) << one_by_one.err;
   EXPECT_EQ(in_batches.out, one_by_one.out);
+}
+
+TEST_F(PredictTest, AnInterruptLeavesTheAnswersThatAreThere) {
+  write_file("model.fake", "fake:layers=1,us=200000,wait=sleep");
+  std::vector<std::string> arguments = {"predict", "bytes.yaml", "--format", "json"};
+  for (size_t i = 0; i < 200; ++i) {
+    arguments.push_back("item" + std::to_string(i));
+    write_item(arguments.back(), 3);
+  }
+  RunOptions options;
+  options.watch = [](const std::string& err, int pid) {
+    if (err.find(" of 200 requests answered") == std::string::npos) return false;
+    ::kill(pid, SIGINT);
+    return true;
+  };
+  const Finished finished = run(arguments, options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_EQ(error_lines(finished), 1) << finished.err;
+  const auto rows = nlohmann::json::parse(finished.out, nullptr, false);
+  ASSERT_TRUE(rows.is_array()) << finished.out;
+  ASSERT_GE(rows.size(), 2u);
+  EXPECT_LT(rows.size(), 400u);
+  EXPECT_EQ(rows[0]["label"], "three");
+  EXPECT_NE(finished.err.find("error: interrupted after " + std::to_string(rows.size() / 2) +
+                              " of 200 requests, whose answers are above"),
+            std::string::npos)
+      << finished.err;
 }
 
 TEST_F(PredictTest, TheStepsAreListed) {

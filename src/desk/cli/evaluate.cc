@@ -171,8 +171,8 @@ std::string answer_of(const scenario::Outcome& outcome) {
     text += row->value ? interval_text(*row, false) + " requests/s" : "not known";
     text += row->low ? "\n" : " (" + row->note + ")\n";
   }
-  if (find(outcome, "rate") == nullptr) return text;
   if (!outcome.incomplete.empty()) text += "incomplete: " + outcome.incomplete + "\n";
+  if (find(outcome, "rate") == nullptr) return text + curve_of(outcome);
   text += "rate: " + interval_text(*find(outcome, "rate"), false) + " requests/s, " +
           interval_text(*find(outcome, "answered"), false) + " answered, " +
           interval_text(*find(outcome, "abandoned"), false) + " abandoned\n";
@@ -273,8 +273,9 @@ Status evaluate(const EvaluateOptions& options, int& exit_status) {
   request.limits.width = 0;  // the load ends after its requests, however wide an interval is
   Result<scenario::Outcome> outcome = failed("");
   predict::Scored scored;
-  const auto look = [&](const std::vector<process::OutputAnswer>& answers) {
-    if (options.accuracy) {
+  const auto look = [&](const std::vector<process::OutputAnswer>& answers, bool is_interrupted) {
+    // The labels are those of all items.
+    if (options.accuracy && !is_interrupted) {
       scored = predict::score(items->manifest, metrics, items->items, answers, items->labels);
     }
     return Result<std::vector<experiment::ResultRow>>(scored.rows);

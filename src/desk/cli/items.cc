@@ -109,7 +109,7 @@ Result<scenario::Outcome> run_with_items(const Items& items, scenario::Scenario 
   const auto look_at_load =
       [&](const scenario::Load& load) -> Result<std::vector<experiment::ResultRow>> {
     XSP_TRY(const auto answers, predict::read_answers(load.outputs));
-    return look(answers);
+    return look(answers, load.is_interrupted);
   };
   return scenario::run_scenario(scenario, request, listener, stop,
                                 look ? scenario::Look(look_at_load) : scenario::Look());

@@ -43,9 +43,10 @@ Result<Items> prepare_items(const std::string& word, std::vector<predict::Item> 
 Result<Items> prepare_inputs(const std::string& word, std::vector<predict::Item> items);
 // Lets each item be answered once, in groups of `scenario->max_batch`, however long it takes.
 void answer_each(const Items& items, scenario::Scenario* scenario);
-// Runs the scenario with the items. `look` sees the answers, ordered by item.
+// Runs the scenario with the items. `look` sees the answers, ordered by item; to all items, unless
+// the user interrupted.
 using LookAtAnswers = std::function<Result<std::vector<experiment::ResultRow>>(
-    const std::vector<process::OutputAnswer>& answers)>;
+    const std::vector<process::OutputAnswer>& answers, bool is_interrupted)>;
 Result<scenario::Outcome> run_with_items(const Items& items, scenario::Scenario scenario,
                                          experiment::Request request,
                                          experiment::Listener& listener,

@@ -134,17 +134,17 @@ Status predict(const PredictOptions& options) {
   scenario.keeps_file = !options.output.empty();
   answer_each(items, &scenario);
   std::vector<process::OutputAnswer> answers;
-  const auto keep = [&](const std::vector<process::OutputAnswer>& given) {
+  const auto keep = [&](const std::vector<process::OutputAnswer>& given, bool) {
     answers = given;
     return Result<std::vector<experiment::ResultRow>>(std::vector<experiment::ResultRow>());
   };
+  Result<scenario::Outcome> outcome = failed("");
   {
     const auto progress = make_progress(request.facts["model"] + " on " + request.worker.device,
                                         options.quiet ? Verbosity::kQuiet : Verbosity::kNormal);
-    XSP_TRY(const scenario::Outcome outcome,
-            run_with_items(items, scenario, request, *progress, interrupts.count(), keep));
-    if (outcome.experiment.interrupted) return Error{Code::kInterrupted, outcome.incomplete};
+    outcome = run_with_items(items, scenario, request, *progress, interrupts.count(), keep);
   }
+  if (!outcome.ok()) return outcome.error();
   OutputOptions format = options.format;
   format.all = true;
   const Sheet sheet =
@@ -152,6 +152,9 @@ Status predict(const PredictOptions& options) {
   XSP_CHECK_OK(write_stdout(render(sheet, format, terminal_of(1))));
   if (!options.output.empty() && !options.quiet) {
     std::fprintf(stderr, "wrote %s%s\n", options.output.c_str(), replaced.c_str());
+  }
+  if (outcome->experiment.interrupted) {
+    return Error{Code::kInterrupted, outcome->incomplete + ", whose answers are above"};
   }
   return Ok{};
 }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "desk/machine/machine.h"
+#include "desk/scenario/figures.h"
 #include "desk/scenario/loadgen_log.h"
 #include "desk/scenario/max_rate.h"
 #include "desk/scenario/session.h"
@@ -21,104 +22,21 @@ namespace {
 
 using experiment::ResultRow;
 
-constexpr double kShares[] = {0.5, 0.9, 0.95, 0.99};
-constexpr const char* kShareNames[] = {"p50", "p90", "p95", "p99"};
-
-std::vector<double> durations(const Load& load, int64_t Answer::*from, int64_t Answer::*to) {
-  std::vector<double> values;
-  values.reserve(load.answers.size());
-  for (const Answer& answer : load.answers) {
-    values.push_back(static_cast<double>(answer.*to - answer.*from));
-  }
-  return values;
-}
-
-ResultRow row_of(const std::string& metric, const Percentile& figure, const std::string& unit) {
-  ResultRow row{metric, figure.value, {}, {}, unit, 1, ""};
-  if (figure.interval) {
-    row.low = figure.interval->low;
-    row.high = figure.interval->high;
-  }
-  return row;
-}
-
-void add_part(const std::string& name, const std::vector<double>& values,
-              std::vector<ResultRow>* rows) {
-  rows->push_back(row_of(name + ".mean", mean_of(values), "ns"));
-  for (size_t i = 0; i < std::size(kShares); ++i) {
-    rows->push_back(row_of(name + "." + kShareNames[i], percentile_of(values, kShares[i]), "ns"));
-  }
-}
-
-// Adds the mean latency of the slowest 1 % of the requests, and the means of its parts, which add
-// up to it.
-void add_tail(const Load& load, std::vector<ResultRow>* rows) {
-  std::vector<Answer> slowest = load.answers;
-  std::sort(slowest.begin(), slowest.end(), [](const Answer& a, const Answer& b) {
-    return a.done_ns - a.arrival_ns > b.done_ns - b.arrival_ns;
-  });
-  const size_t count = (slowest.size() + 99) / 100;
-  const auto add = [&](const char* name, int64_t Answer::*from, int64_t Answer::*to) {
-    double sum = 0;
-    for (size_t i = 0; i < count; ++i)
-      sum += static_cast<double>(slowest[i].*to - slowest[i].*from);
-    ResultRow row = row_of(name, {sum / static_cast<double>(count), {}}, "ns");
-    row.note = "mean of the slowest " + std::to_string(count) + " requests";
-    rows->push_back(row);
-  };
-  add("tail.latency", &Answer::arrival_ns, &Answer::done_ns);
-  add("tail.queue", &Answer::arrival_ns, &Answer::free_ns);
-  add("tail.batcher", &Answer::free_ns, &Answer::formed_ns);
-  add("tail.pipeline", &Answer::formed_ns, &Answer::ready_ns);
-  add("tail.model", &Answer::ready_ns, &Answer::computed_ns);
-  add("tail.output", &Answer::computed_ns, &Answer::done_ns);
-}
-
-// Adds the share of the load's time that each instance was busy with batches.
-void add_busy(const Load& load, int64_t instances, std::vector<ResultRow>* rows) {
-  std::vector<double> busy_ns(static_cast<size_t>(instances), 0);
-  for (const Answer& answer : load.answers) {
-    if (answer.position > 0 || answer.instance >= instances) continue;
-    busy_ns[static_cast<size_t>(answer.instance)] +=
-        static_cast<double>(answer.done_ns - answer.formed_ns);
-  }
-  for (size_t i = 0; i < busy_ns.size(); ++i) {
-    rows->push_back(
-        row_of(kBusy + std::to_string(i), {busy_ns[i] / 1e9 / load.seconds, {}}, "share"));
-  }
-}
-
-// Returns the figures of a load.
-std::vector<ResultRow> rows_of(const Load& load, int64_t instances) {
-  std::vector<ResultRow> rows;
-  const double count = static_cast<double>(load.answers.size());
-  rows.push_back(row_of("rate", {count / load.seconds, {}}, "per_s"));
-  rows.push_back(row_of("answered", {count, {}}, "count"));
-  rows.push_back(row_of("abandoned", {static_cast<double>(load.abandoned), {}}, "count"));
-  add_part("latency", durations(load, &Answer::arrival_ns, &Answer::done_ns), &rows);
-  add_part("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
-  add_part("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
-  add_part("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
-  add_part("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
-  add_part("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
-  add_tail(load, &rows);
-  add_busy(load, instances, &rows);
-  std::map<int64_t, double> sizes;
-  for (const Answer& answer : load.answers) sizes[answer.batch_size] += answer.position == 0;
-  for (const auto& [size, batches] : sizes) {
-    rows.push_back(row_of("batches_of." + std::to_string(size), {batches, {}}, "count"));
-  }
-  return rows;
-}
-
-double latency_of(const Load& load, const Bound& bound) {
-  return percentile_of(durations(load, &Answer::arrival_ns, &Answer::done_ns), bound.share).value;
-}
-
 std::string rate_text(double rate) {
   char text[40];
   std::snprintf(text, sizeof text, "%.4g requests/s", rate);
   return text;
+}
+
+// Returns the tokens per second of a generation, which its figures have.
+std::string tokens_text(const std::vector<ResultRow>& token_rows) {
+  for (const ResultRow& row : token_rows) {
+    if (row.metric != "tokens_per_s") continue;
+    char text[40];
+    std::snprintf(text, sizeof text, "%.4g tokens/s", *row.value);
+    return text;
+  }
+  return "no tokens";
 }
 
 std::string bound_text(const Bound& bound, double latency_ns) {
@@ -167,10 +85,11 @@ class Evaluation {
   }
 
  private:
-  // Measures what is quoted. What a search has found stays if the user interrupts here.
+  // Measures what is quoted. What a search or smaller loads have found stays if the user interrupts
+  // here.
   Status measure_figures() {
     const auto measured = measure(figures_run(), true);
-    if (!measured.ok() && measured.error().code == Code::kInterrupted && has_searched()) {
+    if (!measured.ok() && measured.error().code == Code::kInterrupted && has_results()) {
       outcome_.experiment.interrupted = true;
       return Ok{};
     }
@@ -182,7 +101,11 @@ class Evaluation {
     for (ResultRow& row : rows_of(load, scenario_.instances))
       outcome_.results.push_back(std::move(row));
     add_tokens(load);
-    // Neither a bound nor the answers to all files can be judged by a part of them.
+    if (look_) {
+      XSP_TRY(const std::vector<ResultRow> rows, look_(load));
+      outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
+    }
+    // A bound cannot be judged by a part of the requests.
     if (load.is_interrupted) {
       outcome_.experiment.interrupted = true;
       outcome_.incomplete = how_far(load);
@@ -190,10 +113,6 @@ class Evaluation {
     }
     judge(load);
     if (!load.loadgen.empty()) XSP_CHECK_OK(ask_loadgen(load));
-    if (look_) {
-      XSP_TRY(const std::vector<ResultRow> rows, look_(load));
-      outcome_.results.insert(outcome_.results.end(), rows.begin(), rows.end());
-    }
     if (scenario_.explains) explain();
     return Ok{};
   }
@@ -202,7 +121,7 @@ class Evaluation {
     const std::string all = scenario_.name == "replay" ? "" : " of " + std::to_string(requests_);
     return "interrupted after " + std::to_string(load.answers.size()) + all + " requests";
   }
-  bool has_searched() const { return !outcome_.results.empty(); }
+  bool has_results() const { return !outcome_.results.empty(); }
   const experiment::PlannedRun& figures_run() const { return request_.plan.runs.front(); }
 
   // Carries out the deeper runs. Without them the answer stands all the same.
@@ -260,16 +179,30 @@ class Evaluation {
     }
   }
 
-  // Measures the points of the curve over clients, but for the last one.
+  // Measures the points of the curve over clients, but for the last one. Whole points stay if the
+  // user interrupts.
   Status measure_fewer_clients() {
     XSP_TRY(const auto session,
             Session::open(request_, figures_run(), scratch_->path(), "curve", listener_, stop_));
     Scenario probe = scenario_;
+    size_t points = 0;
     for (const int64_t clients : scenario_.fewer_clients) {
       probe.clients = probe.max_batch = clients;
-      XSP_TRY(const Load load, session->load(probe, false));
-      if (load.is_interrupted) return Error{Code::kInterrupted, how_far(load)};
-      add_point(clients, token_rows_of(load));
+      const auto load = session->load(probe, false);
+      if (!load.ok() && load.error().code != Code::kInterrupted) return load.error();
+      if (!load.ok() || load->is_interrupted) {
+        if (points == 0)
+          return load.ok() ? Error{Code::kInterrupted, how_far(*load)} : load.error();
+        outcome_.experiment.interrupted = true;
+        outcome_.incomplete = "interrupted after " + std::to_string(points) + " of " +
+                              std::to_string(scenario_.fewer_clients.size() + 1) +
+                              " numbers of clients";
+        return Ok{};
+      }
+      const std::vector<ResultRow> rows = token_rows_of(*load);
+      add_point(clients, rows);
+      ++points;
+      listener_.note(clients_text(clients) + ": " + tokens_text(rows));
     }
     XSP_CHECK_OK(session->finish());
     return Ok{};
@@ -277,16 +210,7 @@ class Evaluation {
 
   // Adds what a number of clients gives to the curve.
   void add_point(int64_t clients, const std::vector<ResultRow>& rows) {
-    for (ResultRow row : rows) {
-      if (row.metric.find("tokens_per_s") == std::string::npos &&
-          row.metric.find(".p50") == std::string::npos && row.metric != "cache.max") {
-        continue;
-      }
-      row.metric += ".at_clients";
-      row.run_id.reset();
-      row.note = std::to_string(clients) + (clients == 1 ? " client" : " clients");
-      outcome_.results.push_back(std::move(row));
-    }
+    for (ResultRow& row : point_of(clients, rows)) outcome_.results.push_back(std::move(row));
   }
 
   static double own_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -367,15 +291,6 @@ class Evaluation {
       outcome_.verdict = "a load at " + rate_text(scenario_.rate) + ": " + outcome_.verdict +
                          "; the highest rate is not known: give more --requests";
     }
-  }
-
-  // Returns the figures of a generation's tokens.
-  static std::vector<ResultRow> token_rows_of(const Load& load) {
-    std::map<int64_t, int64_t> arrivals;
-    for (const Answer& answer : load.answers) arrivals[answer.id] = answer.arrival_ns;
-    std::vector<int64_t> arrivals_ns;
-    for (const auto& [id, ns] : arrivals) arrivals_ns.push_back(ns);
-    return rows_of_tokens(load.generated, arrivals_ns, load.seconds);
   }
 
   void add_tokens(const Load& load) {

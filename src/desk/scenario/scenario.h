@@ -77,7 +77,8 @@ struct Load {
   std::string loadgen;  // the folder of LoadGen's logs
   std::vector<Generated> generated;  // of a generation
 };
-// Looks at a load whose files are still there, and returns further rows of `result`.
+// Looks at a load whose files are still there, and returns further rows of `result`. It may be a
+// load that the user interrupted.
 using Look = std::function<Result<std::vector<experiment::ResultRow>>(const Load&)>;
 // Returns whether the load stayed within the bound: all requests were answered in time.
 bool is_within(const Load& load, const Bound& bound);

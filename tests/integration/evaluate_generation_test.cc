@@ -112,10 +112,10 @@ TEST_F(GenerationTest, AnInterruptedCurveKeepsItsPoints) {
     ::kill(pid, SIGINT);
     return true;
   };
-  const Finished finished = run(
-      {"evaluate", "net.onnx", "--scenario", "generation", "--device", "cpu", "-o", "a.xsp",
-       "--clients", "1,2,4", "--requests", "2000", "--prompt-tokens", "10", "--output-tokens", "4"},
-      options);
+  const Finished finished = run({"evaluate", "net.onnx", "--scenario", "generation", "--device",
+                                 "cpu", "-o", "a.xsp", "--clients", "1,2,4", "--requests", "10000",
+                                 "--prompt-tokens", "10", "--output-tokens", "4"},
+                                options);
   EXPECT_EQ(finished.status, 1) << finished.err;
   EXPECT_EQ(error_lines(finished), 1) << finished.err;
   EXPECT_NE(finished.err.find("error: interrupted: what was measured is in a.xsp"),

@@ -104,7 +104,7 @@ TEST_F(GenerationTest, TheCurveHasAPointForEachNumberOfClients) {
             8);
 }
 
-// The second load is long enough to be interrupted, and what one client gave is there already.
+// A load of 100 ms ends although it was interrupted, and the next one does not begin.
 TEST_F(GenerationTest, AnInterruptedCurveKeepsItsPoints) {
   RunOptions options;
   options.watch = [](const std::string& err, int pid) {
@@ -113,24 +113,28 @@ TEST_F(GenerationTest, AnInterruptedCurveKeepsItsPoints) {
     return true;
   };
   const Finished finished = run({"evaluate", "net.onnx", "--scenario", "generation", "--device",
-                                 "cpu", "-o", "a.xsp", "--clients", "1,2,4", "--requests", "10000",
-                                 "--prompt-tokens", "10", "--output-tokens", "4"},
+                                 "cpu", "-o", "a.xsp", "--clients", "1,2,4", "--requests", "2000",
+                                 "--prompt-tokens", "4000", "--output-tokens", "8"},
                                 options);
   EXPECT_EQ(finished.status, 1) << finished.err;
   EXPECT_EQ(error_lines(finished), 1) << finished.err;
   EXPECT_NE(finished.err.find("error: interrupted: what was measured is in a.xsp"),
             std::string::npos)
       << finished.err;
-  EXPECT_NE(finished.out.find("incomplete: interrupted after 1 of 3 numbers of clients\n"
-                              "1 client: first token p50 "),
+  // The interrupt comes with the first load, or with the second.
+  const std::string incomplete =
+      scalar("a.xsp", "SELECT value FROM evaluation WHERE key = 'scenario.incomplete'");
+  EXPECT_NE(finished.out.find("incomplete: " + incomplete + "\n1 client: first token p50 "),
             std::string::npos)
       << finished.out;
-  EXPECT_EQ(scalar("a.xsp",
-                   "SELECT string_agg(DISTINCT note, ', ') FROM result WHERE metric LIKE "
-                   "'%.at_clients'"),
-            "1 client");
-  EXPECT_EQ(scalar("a.xsp", "SELECT value FROM evaluation WHERE key = 'scenario.incomplete'"),
-            "interrupted after 1 of 3 numbers of clients");
+  const std::string points =
+      scalar("a.xsp",
+             "SELECT string_agg(DISTINCT note, ', ' ORDER BY note) FROM result WHERE metric LIKE "
+             "'%.at_clients'");
+  const bool has_one = points == "1 client";
+  EXPECT_TRUE(has_one || points == "1 client, 2 clients") << points;
+  EXPECT_EQ(incomplete,
+            std::string("interrupted after ") + (has_one ? "1" : "2") + " of 3 numbers of clients");
 }
 
 TEST_F(GenerationTest, ErrorsAreOneLineEach) {

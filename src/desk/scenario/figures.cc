@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace xsp::scenario {
 
@@ -16,10 +17,18 @@ ResultRow row_of(const std::string& metric, const Percentile& figure, const std:
   return row;
 }
 
-namespace {
+void add_times(const std::string& name, const std::vector<double>& times_ns,
+               std::vector<ResultRow>* rows) {
+  constexpr std::pair<const char*, double> kShares[] = {
+      {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}};
+  if (times_ns.empty()) return;
+  rows->push_back(row_of(name + ".mean", mean_of(times_ns), "ns"));
+  for (const auto& [share_name, share] : kShares) {
+    rows->push_back(row_of(name + "." + share_name, percentile_of(times_ns, share), "ns"));
+  }
+}
 
-constexpr double kShares[] = {0.5, 0.9, 0.95, 0.99};
-constexpr const char* kShareNames[] = {"p50", "p90", "p95", "p99"};
+namespace {
 
 std::vector<double> durations(const Load& load, int64_t Answer::*from, int64_t Answer::*to) {
   std::vector<double> values;
@@ -28,14 +37,6 @@ std::vector<double> durations(const Load& load, int64_t Answer::*from, int64_t A
     values.push_back(static_cast<double>(answer.*to - answer.*from));
   }
   return values;
-}
-
-void add_part(const std::string& name, const std::vector<double>& values,
-              std::vector<ResultRow>* rows) {
-  rows->push_back(row_of(name + ".mean", mean_of(values), "ns"));
-  for (size_t i = 0; i < std::size(kShares); ++i) {
-    rows->push_back(row_of(name + "." + kShareNames[i], percentile_of(values, kShares[i]), "ns"));
-  }
 }
 
 // Adds the mean latency of the slowest 1 % of the requests, and the means of its parts, which add
@@ -84,12 +85,12 @@ std::vector<ResultRow> rows_of(const Load& load, int64_t instances) {
   rows.push_back(row_of("rate", {count / load.seconds, {}}, "per_s"));
   rows.push_back(row_of("answered", {count, {}}, "count"));
   rows.push_back(row_of("abandoned", {static_cast<double>(load.abandoned), {}}, "count"));
-  add_part("latency", durations(load, &Answer::arrival_ns, &Answer::done_ns), &rows);
-  add_part("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
-  add_part("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
-  add_part("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
-  add_part("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
-  add_part("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
+  add_times("latency", durations(load, &Answer::arrival_ns, &Answer::done_ns), &rows);
+  add_times("queue", durations(load, &Answer::arrival_ns, &Answer::free_ns), &rows);
+  add_times("batcher", durations(load, &Answer::free_ns, &Answer::formed_ns), &rows);
+  add_times("pipeline", durations(load, &Answer::formed_ns, &Answer::ready_ns), &rows);
+  add_times("model", durations(load, &Answer::ready_ns, &Answer::computed_ns), &rows);
+  add_times("output", durations(load, &Answer::computed_ns, &Answer::done_ns), &rows);
   add_tail(load, &rows);
   add_busy(load, instances, &rows);
   std::map<int64_t, double> sizes;

@@ -16,6 +16,10 @@ namespace xsp::scenario {
 experiment::ResultRow row_of(const std::string& metric, const Percentile& figure,
                              const std::string& unit);
 
+// Adds the mean of some times and their percentiles; nothing if there are no times.
+void add_times(const std::string& name, const std::vector<double>& times_ns,
+               std::vector<experiment::ResultRow>* rows);
+
 // Returns the figures of a load: its rate, its latencies and their parts, its batches, and how busy
 // each of `instances` was.
 std::vector<experiment::ResultRow> rows_of(const Load& load, int64_t instances);

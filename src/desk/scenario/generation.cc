@@ -7,7 +7,7 @@
 #include <optional>
 #include <random>
 
-#include "desk/scenario/latencies.h"
+#include "desk/scenario/figures.h"
 #include "process/worker/protocol.h"
 #include "shared/base/words.h"
 
@@ -43,29 +43,6 @@ Result<Range> parse_range(const std::string& option, const std::string& text) {
   return usage(option + " '" + text +
                "': not a number of tokens: write one from 1 to 1000000, or a range, such as "
                "64..256");
-}
-
-experiment::ResultRow row_of(const std::string& metric, double value, const std::string& unit) {
-  return {metric, value, {}, {}, unit, 1, ""};
-}
-
-void add_waits(const std::string& name, const std::vector<double>& values,
-               std::vector<experiment::ResultRow>* rows) {
-  constexpr std::pair<const char*, double> kShares[] = {
-      {"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}};
-  if (values.empty()) return;
-  const auto add = [&](const std::string& metric, const Percentile& figure) {
-    experiment::ResultRow row = row_of(metric, figure.value, "ns");
-    if (figure.interval) {
-      row.low = figure.interval->low;
-      row.high = figure.interval->high;
-    }
-    rows->push_back(std::move(row));
-  };
-  add(name + ".mean", mean_of(values));
-  for (const auto& [share_name, share] : kShares) {
-    add(name + "." + share_name, percentile_of(values, share));
-  }
 }
 
 }  // namespace
@@ -159,17 +136,17 @@ std::vector<experiment::ResultRow> rows_of_tokens(const std::vector<Generated>& 
   }
   const auto count = static_cast<double>(requests.size());
   std::vector<experiment::ResultRow> rows;
-  add_waits("first_token", first, &rows);
-  add_waits("between_tokens", between, &rows);
-  rows.push_back(row_of("tokens_per_s", outputs / seconds, "per_s"));
-  rows.push_back(row_of("prefill.tokens_per_s", prompts / prefill_s, "per_s"));
+  add_times("first_token", first, &rows);
+  add_times("between_tokens", between, &rows);
+  rows.push_back(row_of("tokens_per_s", {outputs / seconds, {}}, "per_s"));
+  rows.push_back(row_of("prefill.tokens_per_s", {prompts / prefill_s, {}}, "per_s"));
   if (decode_s > 0) {
-    rows.push_back(row_of("decode.tokens_per_s", (outputs - count) / decode_s, "per_s"));
+    rows.push_back(row_of("decode.tokens_per_s", {(outputs - count) / decode_s, {}}, "per_s"));
   }
-  rows.push_back(row_of("prompt_tokens.mean", prompts / count, "count"));
-  rows.push_back(row_of("output_tokens.mean", outputs / count, "count"));
-  rows.push_back(row_of("cache.mean", cache_sum / count, "bytes"));
-  rows.push_back(row_of("cache.max", cache_most, "bytes"));
+  rows.push_back(row_of("prompt_tokens.mean", {prompts / count, {}}, "count"));
+  rows.push_back(row_of("output_tokens.mean", {outputs / count, {}}, "count"));
+  rows.push_back(row_of("cache.mean", {cache_sum / count, {}}, "bytes"));
+  rows.push_back(row_of("cache.max", {cache_most, {}}, "bytes"));
   return rows;
 }
 

@@ -186,23 +186,27 @@ class Evaluation {
             Session::open(request_, figures_run(), scratch_->path(), "curve", listener_, stop_));
     Scenario probe = scenario_;
     size_t points = 0;
+    const auto interrupted = [&] {
+      outcome_.experiment.interrupted = true;
+      outcome_.incomplete = "interrupted after " + std::to_string(points) + " of " +
+                            std::to_string(scenario_.fewer_clients.size() + 1) +
+                            " numbers of clients";
+      return Ok{};
+    };
     for (const int64_t clients : scenario_.fewer_clients) {
       probe.clients = probe.max_batch = clients;
       const auto load = session->load(probe, false);
       if (!load.ok() && load.error().code != Code::kInterrupted) return load.error();
       if (!load.ok() || load->is_interrupted) {
-        if (points == 0)
-          return load.ok() ? Error{Code::kInterrupted, how_far(*load)} : load.error();
-        outcome_.experiment.interrupted = true;
-        outcome_.incomplete = "interrupted after " + std::to_string(points) + " of " +
-                              std::to_string(scenario_.fewer_clients.size() + 1) +
-                              " numbers of clients";
-        return Ok{};
+        if (points > 0) return interrupted();
+        return load.ok() ? Error{Code::kInterrupted, how_far(*load)} : load.error();
       }
       const std::vector<ResultRow> rows = token_rows_of(*load);
       add_point(clients, rows);
       ++points;
       listener_.note(clients_text(clients) + ": " + tokens_text(rows));
+      // A short load ends within the grace that an interrupt leaves.
+      if (stop_.load() > 0) return interrupted();
     }
     XSP_CHECK_OK(session->finish());
     return Ok{};

@@ -126,6 +126,31 @@ TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
   EXPECT_NE(table(index, "models-table").find(">framework<"), std::string::npos);
 }
 
+// The older evaluation of `fake` suits that of `other`, whose inputs it has, and the newer one that
+// of `third`.
+TEST_F(SiteTest, NamesTheFilesOfLatenciesThatDifferInOneTable) {
+  fs::create_directory(folder / "results");
+  const auto change = [](const std::string& framework, const std::string& option) {
+    return "UPDATE evaluation SET value = '" + framework +
+           "' WHERE key = 'framework'; "
+           "UPDATE run SET framework = '" +
+           framework +
+           "'; "
+           "INSERT INTO evaluation VALUES ('input.extra', 'float32[" +
+           option + "]');";
+  };
+  make("results/one.xsp", "small", change("fake", "1"));
+  make("results/two.xsp", "small", change("fake", "2"));
+  make("results/other.xsp", "small", change("other", "1"));
+  make("results/third.xsp", "small", change("third", "2"));
+  ASSERT_EQ(run({"site", "results", "-o", "site"}).status, 0);
+  const std::string pairs = table(text("site/frameworks.html"), "frameworks-table");
+  for (const char* file : {"one.<wbr>xsp", "two.<wbr>xsp"}) {
+    EXPECT_NE(pairs.find(file), std::string::npos) << file << pairs;
+  }
+  EXPECT_EQ(pairs.find("other.<wbr>xsp"), std::string::npos) << "it is the only one: " << pairs;
+}
+
 // At batch size 4 only the latency was measured, at 2 the kernels, too.
 TEST_F(SiteTest, TellsTheWorkOfTheLargestBatchWithKernels) {
   fs::create_directory(folder / "results");

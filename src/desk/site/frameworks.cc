@@ -1,6 +1,10 @@
 // The page of frameworks: each against the others.
 #include <fmt/format.h>
 
+#include <map>
+#include <set>
+#include <tuple>
+
 #include "desk/site/addresses.h"
 #include "desk/site/html.h"
 #include "desk/site/pages.h"
@@ -30,15 +34,40 @@ Cell refusal_cell(const catalogue::Pair& pair) {
   return cell;
 }
 
+// The evaluations that a table shows of each model in each framework at a batch size. A pair takes
+// those that suit each other, so that a model can have several in one table.
+class Shown {
+ public:
+  explicit Shown(const std::vector<catalogue::Pair>& pairs) {
+    for (const catalogue::Pair& pair : pairs) {
+      for (const Known* one : {pair.a, pair.b}) evaluations_[key(*one)].insert(one->id);
+    }
+  }
+  // Returns the latency, with its file where the table has others of it.
+  Cell latency_cell(const Known& one) const {
+    Cell cell = figure_cell(one.figure("inference.latency"));
+    if (evaluations_.at(key(one)).size() > 1)
+      cell.html += "<small>" + file_html(one.file) + "</small>";
+    return cell;
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::string, int64_t>;
+  static Key key(const Known& one) { return {one.model, one.framework, one.batch}; }
+  std::map<Key, std::set<std::string>> evaluations_;
+};
+
 std::string frameworks_table(const std::vector<Known>& all) {
   Rows rows;
-  for (const catalogue::Pair& pair : pairs_over(all, catalogue::Over::kFramework)) {
+  const std::vector<catalogue::Pair> pairs = pairs_over(all, catalogue::Over::kFramework);
+  const Shown shown(pairs);
+  for (const catalogue::Pair& pair : pairs) {
     const bool is_fair = pair.refused.empty();
     std::vector<Cell> row = {link_cell(pair.a->model, model_page(pair.a->model)),
                              text_cell(pair.a->framework), text_cell(pair.b->framework),
                              batch_cell(pair.a->batch)};
-    row.push_back(figure_cell(pair.a->figure("inference.latency")));
-    row.push_back(figure_cell(pair.b->figure("inference.latency")));
+    row.push_back(shown.latency_cell(*pair.a));
+    row.push_back(shown.latency_cell(*pair.b));
     for (const char* metric :
          {"inference.latency", "throughput", "kernels.share", "layers.flops"}) {
       row.push_back(is_fair ? ratio_cell(pair, metric) : text_cell("refused"));
@@ -50,7 +79,8 @@ std::string frameworks_table(const std::vector<Known>& all) {
       "The same model, batch size and system; the second framework's figure over the "
       "first's. A pair that differs in more than the framework is refused, and the last "
       "column says in what. The latencies' intervals do not cover the spread between "
-      "processes: <code>xsp diff</code> of the two files does.");
+      "processes: <code>xsp diff</code> of the two files does. A pair takes the evaluations that "
+      "differ least, and where a model has several in this table, their files stand with them.");
   if (rows.empty())
     return html + "<p class=\"none\">No model was measured in two frameworks.</p>\n";
   return html + table_html("frameworks-table", "Pairs of frameworks",

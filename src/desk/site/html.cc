@@ -100,6 +100,17 @@ std::string number_text(double value, std::string_view unit) {
 
 Cell text_cell(std::string_view text) { return {escaped(text), std::nullopt, "", false}; }
 
+std::string file_html(std::string_view name) {
+  std::string text;
+  for (const char c : escaped(name)) {
+    text += c;
+    if (c == '.' || c == '/') text += "<wbr>";
+  }
+  return "<span class=\"file\">" + text + "</span>";
+}
+
+Cell file_cell(std::string_view name) { return {file_html(name), std::nullopt, "", false}; }
+
 Cell link_cell(std::string_view text, const std::string& address) {
   return {"<a href=\"" + escaped(address) + "\">" + escaped(text) + "</a>", std::nullopt, "",
           false};

@@ -29,6 +29,9 @@ struct Cell {
   bool is_number = false;
 };
 Cell text_cell(std::string_view text);
+// A file's name breaks where it must.
+std::string file_html(std::string_view name);
+Cell file_cell(std::string_view name);
 Cell link_cell(std::string_view text, const std::string& address);
 Cell number_cell(double value, std::string_view unit);
 Cell batch_cell(int64_t batch);

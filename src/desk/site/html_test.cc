@@ -41,5 +41,9 @@ TEST(Html, AColumnIsSortedByNumbersOfSixDigits) {
   EXPECT_NE(html.find("data-key=\"6.32347e+07\""), std::string::npos) << html;
 }
 
+TEST(Html, AFilesNameBreaksBetweenItsParts) {
+  EXPECT_EQ(file_html("a/b<c.xsp"), "<span class=\"file\">a/<wbr>b&lt;c.<wbr>xsp</span>");
+}
+
 }  // namespace
 }  // namespace xsp::site

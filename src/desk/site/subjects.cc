@@ -80,7 +80,7 @@ std::string evaluations_table(const std::vector<const Entry*>& of, const Subject
         row.push_back(figure_cell(one->figure(metric)));
       }
       row.push_back(text_cell(one->started_at.empty() ? "not known" : one->started_at));
-      row.push_back(text_cell(one->file));
+      row.push_back(file_cell(one->file));
       rows.push_back(std::move(row));
     }
   }

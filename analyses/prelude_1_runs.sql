@@ -374,7 +374,11 @@ CREATE OR REPLACE TEMP MACRO recorded_text(level) AS
 -- smaller shortening says nothing.
 CREATE OR REPLACE TEMP TABLE level_doubt AS
   SELECT s.batch, s.level, 'unsettled' AS kind,
-    unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks) AS doubt
+    concat(unsettled_text(stopped_by, l.latency_ns, l.high_ns, l.blocks), CASE WHEN l.high_ns IS NULL THEN
+      -- A copy that keeps few inferences has no interval, whatever the measurement had.
+      (SELECT concat('; this copy keeps ', iterations - sum(value), ' of ', iterations, ' inferences')
+       FROM audit_fact f WHERE f.run_id = l.run_id AND f.name = 'condensed_inferences'
+       HAVING count(*) > 0) END) AS doubt
   FROM (
       SELECT s.batch, s.level, coalesce(l.run_id, s.run_id) AS run_id
       FROM source_run s LEFT JOIN layer_run l ON s.level = 3 AND l.batch = s.batch) s

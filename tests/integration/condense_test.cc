@@ -161,6 +161,23 @@ TEST_F(CondenseTest, ItKeepsSoManyInferencesOfARun) {
   EXPECT_EQ(run({"condense", "a.xsp", "-o", "d.xsp", "--inferences", "4"}).status, 2);
 }
 
+// A copy that keeps too few inferences for an interval says that the measurement had more.
+TEST_F(CondenseTest, FewInferencesAreTheCopysAndNotTheMeasurements) {
+  std::ifstream file(places::source("tests/data/small.sql"));
+  std::ostringstream sql;
+  sql << file.rdbuf() << "DELETE FROM span WHERE iteration > 4;";
+  make("c.xsp", sql.str() + "UPDATE run SET stopped_by = 'iterations';");
+  const std::string doubts =
+      "SELECT min(doubt) FROM level_doubt WHERE kind = 'unsettled' AND level = 3";
+  const std::string measured = scalar("c.xsp", doubts);
+  EXPECT_NE(measured.find(" of the 6 blocks that an interval takes"), std::string::npos);
+  make("c.xsp", sql.str() +
+                    "INSERT INTO audit_fact BY NAME SELECT run_id, 'condensed_inferences' AS name, "
+                    "60 AS value FROM run; UPDATE run SET stopped_by = 'iterations', iterations = "
+                    "65;");
+  EXPECT_EQ(scalar("c.xsp", doubts), measured + "; this copy keeps 5 of 65 inferences");
+}
+
 TEST_F(CondenseTest, WhatCannotBeCondensedIsSaid) {
   take_recorded();
   condense();

@@ -8,7 +8,7 @@ if(COMMAND xsp_plugins)
   install(PROGRAMS tools/export_torch.py DESTINATION lib/xsp/adapters/src/tools)
   install(DIRECTORY tools/recipes tools/networks DESTINATION lib/xsp/adapters/src/tools PATTERN "__pycache__" EXCLUDE)
   file(GLOB torch_tests CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/adapters/torch/*_test.cc")
-  list(FILTER torch_tests EXCLUDE REGEX "/reuse_test\\.cc$")
+  list(FILTER torch_tests EXCLUDE REGEX "/(reuse|weights)_test\\.cc$")
   xsp_test(adapters_torch_test LIBRARIES xsp_annotate
     SOURCES ${torch_tests} "${CMAKE_SOURCE_DIR}/adapters/torch/long_run.cc"
     "${CMAKE_SOURCE_DIR}/adapters/torch/modules.cc"
@@ -77,12 +77,14 @@ set_property(TARGET ${target} APPEND PROPERTY INSTALL_RPATH "${torch_libraries}"
 message(STATUS "adapters/torch: ${torch_cpu_library}, CUDA graphs: ${torch_has_cuda}")
 
 if(COMMAND xsp_plugins AND XSP_TESTS AND torch_new_abi)
-  # The test that needs torch. GoogleTest has the new ABI.
-  xsp_test(adapters_torch_reuse_test SOURCES "${CMAKE_SOURCE_DIR}/adapters/torch/reuse_test.cc"
-    "${CMAKE_SOURCE_DIR}/adapters/torch/reuse.cc" LIBRARIES "${torch_cpu_library}" "${torch_c10_library}")
-  target_include_directories(adapters_torch_reuse_test PRIVATE "${CMAKE_SOURCE_DIR}")
-  target_include_directories(adapters_torch_reuse_test SYSTEM PRIVATE "${torch_include}")
-  target_compile_definitions(adapters_torch_reuse_test PRIVATE NDEBUG)
+  # The tests that need torch. GoogleTest has the new ABI.
+  set(torch_tests reuse_test.cc reuse.cc weights_test.cc weights.cc)
+  list(TRANSFORM torch_tests PREPEND "${CMAKE_SOURCE_DIR}/adapters/torch/")
+  xsp_test(adapters_torch_libtorch_test SOURCES ${torch_tests} LIBRARIES "${torch_cpu_library}" "${torch_c10_library}")
+  target_include_directories(adapters_torch_libtorch_test PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_include_directories(adapters_torch_libtorch_test SYSTEM PRIVATE
+    "${torch_include}" "${torch_include}/torch/csrc/api/include")
+  target_compile_definitions(adapters_torch_libtorch_test PRIVATE NDEBUG)
 endif()
 if(COMMAND xsp_plugins AND XSP_TESTS)
   # A library of operators for tests/contract: an example of a user's own library.

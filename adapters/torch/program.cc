@@ -10,6 +10,7 @@
 
 #include "adapters/torch/device.h"
 #include "adapters/torch/reuse.h"
+#include "adapters/torch/weights.h"
 #include "xsp/plugin.hpp"
 
 #define XSP_TORCH_VERSION (TORCH_VERSION_MAJOR * 100 + TORCH_VERSION_MINOR)
@@ -54,13 +55,6 @@ c10::ScalarType scalar_type(const std::string& name) {
                               : c10::ScalarType::Float;
 }
 
-void reorder_weights(torch::jit::Module* module) {
-  for (at::Tensor parameter : module->parameters()) {
-    if (parameter.dim() != 4) continue;
-    parameter.set_data(parameter.contiguous(at::MemoryFormat::ChannelsLast));
-  }
-}
-
 torch::jit::Module read(const std::string& path, c10::Device device,
                         torch::jit::ExtraFilesMap* extra) {
   std::optional<HostMemoryReuse> reuse;
@@ -84,7 +78,7 @@ class Script : public Program {
     signature_text_ = extra[kSignature];
     modules_ = modules_of(module_);
     module_.eval();
-    if (!options.dtype.empty()) module_.to(scalar_type(options.dtype));
+    if (!options.dtype.empty()) convert_weights(&module_, scalar_type(options.dtype));
     if (options.channels_last) reorder_weights(&module_);
     if (options.optimize_for_inference) {
       module_ = torch::jit::optimize_for_inference(module_);

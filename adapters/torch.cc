@@ -1,8 +1,8 @@
 // The adapter `torch`: TorchScript files and AOTInductor packages, on CPU and CUDA. Files in
-// torch/: program (an open file), reuse (memory to read it), signature (its inputs), layers (its
-// operators as they are called), memory (their allocations), device and device_graph (where it
-// runs), settings (how it computes), long_run (what a user who waits is told). The signature comes
-// from the file, as tools/export_torch.py writes it, or from the option `signature`.
+// torch/: program (an open file), reuse (memory to read it), weights (what is changed in them),
+// signature (its inputs), layers (its operators as they are called), memory (their allocations),
+// device and device_graph (where it runs), settings (how it computes), long_run (what a user who
+// waits is told). The signature is the file's, by tools/export_torch.py, or the option `signature`.
 //
 // The adapter is built where its PyTorch is, because libtorch's C++ interface holds for one version
 // alone: the installed tree carries the adapter's sources and one command that builds them in

@@ -104,7 +104,7 @@ TEST_F(GenerationTest, TheCurveHasAPointForEachNumberOfClients) {
             8);
 }
 
-// A load of 100 ms ends although it was interrupted, and the next one does not begin.
+// A short load ends although it was interrupted, and the next one does not begin.
 TEST_F(GenerationTest, AnInterruptedCurveKeepsItsPoints) {
   RunOptions options;
   options.watch = [](const std::string& err, int pid) {

@@ -126,18 +126,17 @@ TEST_F(SiteTest, SaysOnceWhatAllHaveInCommon) {
   EXPECT_NE(table(index, "models-table").find(">framework<"), std::string::npos);
 }
 
-// The older evaluation of `fake` suits that of `other`, whose inputs it has, and the newer one that
-// of `third`.
+// Of the two evaluations of `fake`, one has the inputs of `other`, and one those of `third`.
 TEST_F(SiteTest, NamesTheFilesOfLatenciesThatDifferInOneTable) {
   fs::create_directory(folder / "results");
-  const auto change = [](const std::string& framework, const std::string& option) {
+  const auto change = [](const std::string& framework, const std::string& shape) {
     return "UPDATE evaluation SET value = '" + framework +
            "' WHERE key = 'framework'; "
            "UPDATE run SET framework = '" +
            framework +
            "'; "
            "INSERT INTO evaluation VALUES ('input.extra', 'float32[" +
-           option + "]');";
+           shape + "]');";
   };
   make("results/one.xsp", "small", change("fake", "1"));
   make("results/two.xsp", "small", change("fake", "2"));

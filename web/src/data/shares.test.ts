@@ -18,6 +18,14 @@ it('rounds the largest as a sentence does', () => {
   expect(sharesOf([97.845, 1.235, 0.635, 0.285], 100)).toEqual([97.8, 1.3, 0.6, 0.3]);
 });
 
+it('rounds the largest once, where the sum was rounded, too', () => {
+  // Of the 99.1 % that 99.06 % are written as, 98.048 % would be 98.1 %.
+  expect(apportioned([98.048, 0.75, 0.215, 0.047], 991)).toEqual([981, 8, 2, 0]);
+  expect(apportioned([98.048, 0.75, 0.215, 0.047], 991, 990.6)).toEqual([980, 8, 2, 1]);
+  expect(sum(apportioned([3, 2, 1], 990, 990.4))).toBe(990);
+  expect(sum(apportioned([3, 2, 1], 990, 900))).toBe(990); // not what was rounded
+});
+
 it('gives each at least its share rounded down, and at most rounded up', () => {
   let state = 7;
   const next = () => (state = (state * 48271) % 2147483647) / 2147483647;

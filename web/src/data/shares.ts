@@ -7,11 +7,13 @@
 
 const UNITS = 10; // in one per cent: shares are written with one decimal
 
-// Returns whole numbers in the proportion of `parts` that add up to `total`.
-export function apportioned(parts: number[], total: number): number[] {
+// Returns whole numbers in the proportion of `parts` that add up to `total`. `unrounded` is what was rounded to
+// `total`: each part is that of it, so that the largest is not rounded twice.
+export function apportioned(parts: number[], total: number, unrounded = total): number[] {
   const sum = parts.reduce((all, one) => all + one, 0);
   if (!(sum > 0)) return parts.map(() => 0);
-  const exact = parts.map((one) => (total * one) / sum);
+  const whole = Math.abs(unrounded - total) > 0.5 ? total : unrounded;
+  const exact = parts.map((one) => (whole * one) / sum);
   const units = exact.map(Math.floor);
   const lost = exact.map((one, at) => ({ at, by: one - Math.floor(one) }));
   const most = Math.max(...parts);
@@ -31,5 +33,5 @@ export function sharesOf(parts: number[], whole: number, said?: number): number[
   const own = (100 * parts.reduce((sum, one) => sum + one, 0)) / whole;
   const isSame = said !== undefined && Math.abs(own - said) < 1.5 / UNITS;
   const units = Math.round(UNITS * (isSame ? said : own));
-  return apportioned(parts, units).map((one) => one / UNITS);
+  return apportioned(parts, units, UNITS * own).map((one) => one / UNITS);
 }

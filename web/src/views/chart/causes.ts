@@ -152,6 +152,7 @@ export function culpritsOf(part: Part): (Culprit & { cause: string })[] {
   const units = apportioned(
     culprits.map((one) => one.ns),
     Math.round(10 * part.share),
+    10 * culprits.reduce((total, one) => total + one.share, 0),
   );
   return culprits.map((one, at) => ({ ...one, share: (units[at] ?? 0) / 10 }));
 }

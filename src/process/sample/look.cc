@@ -250,9 +250,9 @@ bool Looker::has_room_for_stack() {
 
 void Looker::ask_for_note(SampledThread* thread) {
   if (refusal_ != 0) return;
-  if (!thread->clock.is_tried && !open_clock(&thread->clock, thread->tid, has_room_for_stack()) &&
-      (errno == EACCES || errno == EPERM)) {
-    refusal_ = errno;
+  if (!thread->clock.is_tried && !open_clock(&thread->clock, thread->tid, has_room_for_stack())) {
+    if (errno == EACCES || errno == EPERM) refusal_ = errno;
+    if (errno == ENOMEM || errno == EMFILE) ++crowded_;
   }
   thread->awaits_note = ask_clock(&thread->clock);
   if (!thread->awaits_note || thread->does != ThreadDoes::kRuns) return;
@@ -319,6 +319,10 @@ void Looker::tell_losses() const {
   if (cut_ > 0) xsp_count_loss("stacks", "stack deeper than is kept", cut_);
   if (threads_.dropped() > 0) {
     xsp_count_loss("stacks", "look at a thread beyond those kept", threads_.dropped());
+  }
+  if (crowded_ > 0) {
+    xsp_count_loss("stacks", "thread without compiled code, as no locked memory or file was left",
+                   crowded_);
   }
 }
 

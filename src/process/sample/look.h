@@ -84,6 +84,7 @@ class Looker {
   uint64_t entry_;      // address at which the program begins
   uint64_t id_offset_;  // offset of a thread's number from pthread_self(); 0: not known
   uint64_t cut_;
+  uint64_t crowded_;  // threads without room for the kernel's notes
   int refusal_;
   bool is_pending_;  // a look waits to be written
   int64_t looked_ns_;

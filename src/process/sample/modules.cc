@@ -61,7 +61,8 @@ bool Modules::add_line(const char* line, const char** path) {
 void Modules::refresh(int64_t now_ns, void (*added)(void*, uint32_t, const char*), void* context) {
   if (now_ns - read_ns_ < kReadEveryNs) return;
   read_ns_ = now_ns;
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  // The file of the first thread is empty once that thread has ended.
+  const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return;
   char text[8192];
   size_t kept = 0;

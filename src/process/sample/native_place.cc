@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process/sample/own_files.h"
+
 namespace xsp::process {
 namespace {
 
@@ -60,13 +62,17 @@ bool map_clock(ThreadClock* clock, int32_t tid, bool has_stack) {
   clock->file = static_cast<int32_t>(
       syscall(SYS_perf_event_open, &wanted, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
   if (clock->file < 0) return false;
+  if (!has_spare_files(clock->file)) {
+    close(clock->file);
+    errno = EMFILE;
+    return false;
+  }
   clock->bytes = (1 + (has_stack ? kStackPages : kAddressPages)) * page_bytes();
   void* const pages =
       mmap(nullptr, clock->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, clock->file, 0);
   if (pages == MAP_FAILED) {
-    const int error = errno;
     close(clock->file);
-    errno = error;
+    errno = ENOMEM;  // the kernel says EPERM where the user's locked memory is used up
     return false;
   }
   clock->pages = pages;
@@ -156,8 +162,16 @@ bool ask_clock(ThreadClock* clock) {
     Notes(clock).finish();
     clock->is_asked = false;
   }
-  if (!clock->is_asked) clock->is_asked = ioctl(clock->file, PERF_EVENT_IOC_REFRESH, 1) == 0;
-  return clock->is_asked;
+  if (!clock->is_asked) {
+    clock->is_asked = ioctl(clock->file, PERF_EVENT_IOC_REFRESH, 1) == 0;
+    return clock->is_asked;
+  }
+  // The kernel stops the clock a moment after it has written a note, and so undoes a question that
+  // comes in this moment. The clock is started again while it owes a note; that changes nothing if
+  // it runs. If the note has just come, a started clock would write notes without end.
+  ioctl(clock->file, PERF_EVENT_IOC_ENABLE, 0);
+  if (has_note(*clock)) ioctl(clock->file, PERF_EVENT_IOC_DISABLE, 0);
+  return true;
 }
 
 bool has_note(const ThreadClock& clock) {

@@ -15,6 +15,7 @@
 #include "process/record/own_threads.h"
 #include "process/record/watcher.h"
 #include "process/sample/look.h"
+#include "process/sample/own_files.h"
 #include "shared/base/clock.h"
 #include "shared/base/keep_errno.h"
 #include "xsp/xsp.h"

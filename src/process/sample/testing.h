@@ -10,6 +10,7 @@
 #include <functional>
 #include <thread>
 
+#include "process/sample/own_files.h"
 #include "process/sample/threads.h"
 
 namespace xsp::process {

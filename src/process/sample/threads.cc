@@ -2,15 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "process/record/own_threads.h"
+#include "process/sample/own_files.h"
 
 namespace xsp::process {
 namespace {
@@ -32,6 +31,14 @@ int open_file(int32_t tid, const char* name) {
   return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
+// Opens a file that is read at each look. Returns -1 if too few files would be left.
+int keep_file(int32_t tid, const char* name) {
+  const int file = open_file(tid, name);
+  if (file < 0 || has_spare_files(file)) return file;
+  close(file);
+  return -1;
+}
+
 // Reads the beginning of a small file, which may be open. Returns the number of bytes; 0: it cannot
 // be read.
 size_t read_file(int32_t tid, const char* name, int file, char* out, size_t size) {
@@ -41,6 +48,15 @@ size_t read_file(int32_t tid, const char* name, int file, char* out, size_t size
   if (file < 0) close(fd);
   out[got > 0 ? got : 0] = '\0';
   return got > 0 ? static_cast<size_t>(got) : 0;
+}
+
+void begin_thread(int32_t tid, SampledThread* thread) {
+  memset(thread, 0, sizeof *thread);
+  thread->tid = tid;
+  thread->call = -1;
+  thread->turns_file = keep_file(tid, "schedstat");
+  thread->call_file = keep_file(tid, "syscall");
+  thread->cost_file = keep_file(tid, "stat");
 }
 
 void close_files(SampledThread* thread) {
@@ -64,43 +80,7 @@ bool is_asleep(int32_t tid) {
   return name_end != nullptr && name_end[1] == ' ' && name_end[2] != 'R';
 }
 
-// Lists the names in an open folder. It uses the system call itself, because the C library's
-// functions for reading folders allocate.
-template <typename Take>
-void for_each_name(int folder, Take take) {
-  constexpr size_t kBytesAt = 16;  // each record holds its size here, then a byte, then the name
-  constexpr size_t kNameAt = 19;
-  alignas(8) char buffer[8192];
-  for (;;) {
-    const long got = syscall(SYS_getdents64, folder, buffer, sizeof buffer);
-    if (got <= 0) return;
-    for (long at = 0; at < got; at += field_of<uint16_t>(buffer + at, kBytesAt)) {
-      take(buffer + at + kNameAt);
-    }
-  }
-}
-
-// Closes all files on kernels before 5.9.
-bool close_all_files() {
-  const int folder = open("/proc/thread-self/fd", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
-  if (folder < 0) return false;
-  for_each_name(folder, [folder](const char* name) {
-    if (name[0] != '.' && atoi(name) != folder) close(atoi(name));
-  });
-  close(folder);
-  return true;
-}
-
 }  // namespace
-
-bool own_files() {
-#ifdef SYS_close_range
-  constexpr unsigned kUnshare = 1u << 1;  // CLOSE_RANGE_UNSHARE
-  if (syscall(SYS_close_range, 0u, ~0u, kUnshare) == 0) return true;
-  if (errno != ENOSYS) return false;
-#endif
-  return unshare(CLONE_FILES) == 0 && close_all_files();
-}
 
 void ThreadTable::begin() {
   count_ = 0;
@@ -151,12 +131,11 @@ void ThreadTable::add(int32_t tid) {
       return;
     }
     thread = &threads_[count_++];
-    memset(thread, 0, sizeof *thread);
-    thread->tid = tid;
-    thread->call = -1;
-    thread->turns_file = open_file(tid, "schedstat");
-    thread->call_file = open_file(tid, "syscall");
-    thread->cost_file = open_file(tid, "stat");
+    begin_thread(tid, thread);
+  } else if (thread->does == ThreadDoes::kEnded) {
+    // Another thread has got the number meanwhile, or this one is just leaving.
+    close_files(thread);
+    begin_thread(tid, thread);
   }
   thread->is_there = true;
 }
@@ -179,6 +158,10 @@ void ThreadTable::list(int32_t sampler) {
     }
     if (kept != i) memcpy(&threads_[kept], &threads_[i], sizeof threads_[i]);
     ++kept;
+  }
+  // Where threads have ended, there is room for notes of those that had none.
+  for (size_t i = 0; i < kept && kept < count_; ++i) {
+    if (threads_[i].clock.pages == nullptr) threads_[i].clock.is_tried = false;
   }
   count_ = kept;
   hint_ = 0;
@@ -214,7 +197,12 @@ bool ThreadTable::read_cost(SampledThread* thread) {
 void ThreadTable::look_at(SampledThread* thread) {
   char text[256];
   thread->system_ns = thread->faults = 0;
+  errno = 0;
   if (read_file(thread->tid, "schedstat", thread->turns_file, text, sizeof text) == 0) {
+    if (errno == EMFILE || errno == ENFILE) {  // it cannot be seen now
+      thread->has_moved = false;
+      return;
+    }
     has_ended_ = true;
     thread->does = ThreadDoes::kEnded;
     thread->has_moved = true;

@@ -55,9 +55,6 @@ struct SampledThread {
   NativeFrame natives[kNativeDepthMax];
 };
 
-// Gives the calling thread an empty file table of its own. Returns false if the system refuses.
-bool own_files();
-
 class ThreadTable {
  public:
   void begin();

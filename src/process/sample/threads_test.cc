@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "process/sample/call_names.h"
 #include "process/sample/testing.h"
@@ -150,9 +154,92 @@ TEST(ThreadTable, FollowsThreadsThatComeAndGo) {
       for (int i = 0; i < 8; ++i) table.look(self);
       EXPECT_NE(table.find(tid), nullptr);
     }
-    for (int i = 0; i < 8; ++i) table.look(self);
+    // A thread that was joined is listed until the kernel has removed it.
+    for (int i = 0; i < 20'000 && table.find(tid) != nullptr; ++i) {
+      usleep(1000);
+      table.look(self);
+    }
     EXPECT_EQ(table.find(tid), nullptr);
     EXPECT_EQ(table.count(), before);
+  });
+}
+
+// There are not enough for each thread to have some of its own.
+TEST(ThreadTable, FewFilesSufficeForManyThreads) {
+  if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
+  rlimit files = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  const rlimit few = {64, files.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  look_from_elsewhere([](ThreadTable& table, int32_t self) {
+    const auto nap = [](const std::atomic<bool>& ends) {
+      while (!ends) usleep(20'000);
+    };
+    std::vector<std::unique_ptr<Worker>> all;
+    for (int i = 0; i < 60; ++i) all.push_back(std::make_unique<Worker>(nap));
+    for (int i = 0; i < 40; ++i) {
+      table.look(self);
+      for (size_t at = 0; at < table.count(); ++at) {
+        if (ThreadClock& clock = table.threads()[at].clock; !clock.is_tried) {
+          open_clock(&clock, table.threads()[at].tid, true);
+        }
+      }
+    }
+    const Worker late(sleep_on);
+    const auto sees_late = [&] { return table.find(late.tid()) != nullptr; };
+    for (int i = 0; i < 20'000 && !sees_late(); ++i) table.look(self);
+    EXPECT_TRUE(sees_late());
+    std::vector<int32_t> tids;
+    for (const auto& one : all) {
+      tids.push_back(one->tid());
+      const SampledThread* const thread = table.find(one->tid());
+      ASSERT_NE(thread, nullptr);
+      EXPECT_NE(thread->does, ThreadDoes::kEnded);
+    }
+    all.clear();
+    const auto sees_some = [&] {
+      return std::any_of(tids.begin(), tids.end(),
+                         [&](int32_t tid) { return table.find(tid) != nullptr; });
+    };
+    for (int i = 0; i < 20'000 && sees_some(); ++i) {
+      usleep(1000);
+      table.look(self);
+    }
+    EXPECT_FALSE(sees_some());
+  });
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+}
+
+TEST(ThreadTable, AThreadWithTheNumberOfAnEndedOneIsSeen) {
+  if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
+  const int next = open("/proc/sys/kernel/ns_last_pid", O_WRONLY | O_CLOEXEC);
+  if (next < 0) GTEST_SKIP() << "the system does not let a test choose the numbers of threads";
+  close(next);
+  look_from_elsewhere([](ThreadTable& table, int32_t self) {
+    int32_t tid = 0;
+    {
+      const Worker first(sleep_on);
+      tid = first.tid();
+      for (int i = 0; i < 8; ++i) table.look(self);
+      ASSERT_NE(table.find(tid), nullptr);
+    }
+    std::unique_ptr<Worker> second;
+    for (int i = 0; i < 1000 && (!second || second->tid() != tid); ++i) {
+      second.reset();
+      std::ofstream("/proc/sys/kernel/ns_last_pid") << tid - 1;
+      second = std::make_unique<Worker>(spin);
+    }
+    if (second->tid() != tid) return;  // other programs took the number each time
+    const auto is_seen = [&] {
+      const SampledThread* const thread = table.find(tid);
+      return thread != nullptr &&
+             (thread->does == ThreadDoes::kRuns || thread->does == ThreadDoes::kQueues);
+    };
+    for (int i = 0; i < 1000 && !is_seen(); ++i) {
+      usleep(1000);
+      table.look(self);
+    }
+    EXPECT_TRUE(is_seen());
   });
 }
 

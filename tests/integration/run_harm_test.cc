@@ -83,6 +83,14 @@ TEST_F(RunHarmTest, WhatIsBegunWhileTheProcessEndsIsCounted) {
   EXPECT_EQ(counted, 1);
 }
 
+TEST_F(RunHarmTest, AChildOfAForkAmidAStepSteps) {
+  EXPECT_EQ(watch_hard("forks_amid_steps").out, "done\n");
+}
+
+TEST_F(RunHarmTest, AHandlerThatEndsTheProcessAmidAStepEndsIt) {
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(watch_hard("ends_in_a_handler").status, 6);
+}
+
 TEST_F(RunHarmTest, AListOfArgumentsMayBeLong) {
   std::string words;
   for (int i = 0; i < 1500; ++i) words += ", \"x\"";

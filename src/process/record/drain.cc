@@ -162,8 +162,8 @@ void snapshot_open(const Lane* lane, OpenSpans* open) {
     const uint64_t kept = open->depth < trace::kOpenMax ? open->depth : trace::kOpenMax;
     for (uint64_t i = 0; i < kept; ++i) {
       const trace::OpenEntry* entry = &lane->block->open[i];
-      open->entries[i] = {__atomic_load_n(&entry->start, __ATOMIC_RELAXED),
-                          __atomic_load_n(&entry->site_id, __ATOMIC_RELAXED), 0};
+      open->entries[i] = {__atomic_load_n(&entry->start, __ATOMIC_ACQUIRE),
+                          __atomic_load_n(&entry->site_id, __ATOMIC_ACQUIRE), 0};
     }
     open->dropped_ring = trace::load(lane->block->dropped_ring);
     open->dropped_site = trace::load(lane->block->dropped_site);

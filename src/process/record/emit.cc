@@ -44,9 +44,10 @@ inline Lane* ready_lane() {
 }
 
 inline void push(LaneBlock* block, uint64_t live, uint64_t start, uint32_t site_id) {
+  // Whoever copies the open spans (snapshot_open) sees the end of the previous span before these.
   trace::OpenEntry* entry = &block->open[live & LaneBlock::kDepthMask];
-  __atomic_store_n(&entry->site_id, site_id, __ATOMIC_RELAXED);
-  __atomic_store_n(&entry->start, start, __ATOMIC_RELAXED);
+  __atomic_store_n(&entry->site_id, site_id, __ATOMIC_RELEASE);
+  __atomic_store_n(&entry->start, start, __ATOMIC_RELEASE);
   trace::store(&block->accepted_and_depth, live + 1);
 }
 

@@ -64,13 +64,25 @@ struct Control {
 };
 Control control;
 
-// Threads spin here because each of them is inside for a short time only.
+// Threads spin here because each of them is inside for a short time only. At the process's end they
+// give up: a signal's handler that ends the process may have interrupted the thread that is inside,
+// which will never leave.
 class Busy {
  public:
   Busy() {
-    while (control.is_busy.exchange(true, std::memory_order_acquire)) sched_yield();
+    while (control.is_busy.exchange(true, std::memory_order_acquire)) {
+      if (!control.is_on) return;
+      sched_yield();
+    }
+    is_inside_ = true;
   }
-  ~Busy() { control.is_busy.store(false, std::memory_order_release); }
+  ~Busy() {
+    if (is_inside_) control.is_busy.store(false, std::memory_order_release);
+  }
+  bool is_inside() const { return is_inside_; }
+
+ private:
+  bool is_inside_ = false;
 };
 
 template <typename T>
@@ -96,12 +108,13 @@ ProcessSlot* find_slot(int32_t process) {
   // A process that becomes another program keeps its slot and its start time.
   for (ProcessSlot& slot : control.page->slots) {
     if (load(slot.process) == process) return &slot;
+  }
+  for (ProcessSlot& slot : control.page->slots) {
     int32_t none = 0;
     if (__atomic_compare_exchange_n(&slot.process, &none, process, false, __ATOMIC_RELAXED,
                                     __ATOMIC_RELAXED)) {
       return &slot;
     }
-    if (none == process) return &slot;
   }
   return &control.own;
 }
@@ -247,6 +260,7 @@ void on_pass() {
   if (load(control.page->is_over) != 0) return begin_leaving();
   keep_sampling();
   const Busy busy;
+  if (!busy.is_inside()) return;
   keep_limit();
   const int64_t now = now_ns();
   tell_processors_time(now);
@@ -265,6 +279,7 @@ void on_step(uint32_t kind, uint64_t number) {
   KeepErrno keep_errno;
   NoCancel no_cancel;
   const Busy busy;
+  if (!busy.is_inside()) return;
   const int64_t now = now_ns();
   if (kind != control.kind) control.blocks.restart();
   control.kind = kind;
@@ -345,12 +360,21 @@ void begin_control(const char* folder) {
   }
   control.possible = watcher.levels;
   begin_process();
+  store(&control.slot->levels, control.levels);
   count_bytes();
   limit_file();
   switch_to(wanted_levels());
   prepare_sampling(load(control.page->sample_hz));
   control.is_on = true;
   xsp_set_watcher(&watcher);
+}
+
+void forget_control() {
+  control.process = getpid();
+  control.slot = &control.own;
+  control.own = {};
+  control.is_busy = false;
+  control.is_leaving = false;
 }
 
 uint32_t possible_levels() {

@@ -24,6 +24,9 @@ void count_sanitized(const char* folder);
 void begin_control(const char* folder);
 // Returns the levels that may be recorded at any time from now on, as bits.
 uint32_t possible_levels();
+// Leaves the slot to the parent, in the child of a fork. The child has a slot of its own from its
+// first span on. No thread of the parent is inside this module any more.
+void forget_control();
 // Ends control: levels are not switched any more. A process that becomes another program keeps its
 // slot and its start time.
 void end_control(bool is_exec);

@@ -94,6 +94,7 @@ void begin_process() {
 // Only the calling thread lives on in the child. Nothing is emitted here: a child that goes on to
 // exec leaves no file.
 void after_fork_in_child() {
+  forget_control();
   forget_sampling();
   forget_collectors();
   forget_ranges();

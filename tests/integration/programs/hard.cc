@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,6 +162,40 @@ int ends_while_others_emit() {
   _exit(0);
 }
 
+std::atomic<bool> steps_on{true};
+
+void* step_on(void*) {
+  while (steps_on) xsp_step();
+  return nullptr;
+}
+
+// Forks while another thread steps. Each child steps before it does anything else.
+int forks_amid_steps() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, step_on, nullptr);
+  usleep(50'000);
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      xsp_step();
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  }
+  steps_on = false;
+  pthread_join(thread, nullptr);
+  say("done\n");
+  return 0;
+}
+
+// A signal's handler ends the process in the middle of a step.
+int ends_in_a_handler() {
+  signal(SIGALRM, [](int) { _exit(6); });
+  const itimerval soon = {{0, 0}, {0, 30'000}};
+  setitimer(ITIMER_REAL, &soon, nullptr);
+  for (;;) xsp_step();
+}
+
 volatile sig_atomic_t number_got = 0;
 
 // Prints the signal that it received.
@@ -190,6 +225,8 @@ int main(int argc, char** argv) {
       {"gives_up_its_rights", gives_up_its_rights},
       {"looks_for_a_program", looks_for_a_program},
       {"ends_while_others_emit", ends_while_others_emit},
+      {"forks_amid_steps", forks_amid_steps},
+      {"ends_in_a_handler", ends_in_a_handler},
       {"waits_for_a_signal", waits_for_a_signal},
   };
   return argc < 2 ? 2 : all.at(argv[1])();

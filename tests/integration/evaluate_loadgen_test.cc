@@ -1,10 +1,13 @@
 // Tests xsp evaluate with MLPerf LoadGen's requests, and that LoadGen measures what the requests'
 // spans say.
+#include <signal.h>
+
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/turns.h"
 
 namespace xsp::integration {
 namespace {
@@ -52,37 +55,61 @@ class LoadgenTest : public XspTest {
 };
 
 TEST_F(LoadgenTest, ItsLatenciesAreThoseOfTheSpans) {
-  const Finished server = evaluate("fake:layers=1,us=300,wait=sleep",
-                                   {"--scenario", "server", "--rate", "800", "--requests", "1500",
-                                    "--bound", "p90=1s", "--max-batch", "4"});
-  ASSERT_EQ(server.status, 0) << server.err;
-  EXPECT_NE(server.out.find("1500 answered, 0 abandoned"), std::string::npos) << server.out;
-  EXPECT_NE(server.out.find("LoadGen: VALID"), std::string::npos) << server.out;
-  expect_equal_latencies();
-  const Finished single =
-      evaluate("fake:layers=1,us=100,wait=sleep", {"--scenario", "single", "--requests", "500"});
-  ASSERT_EQ(single.status, 0) << single.err;
-  expect_equal_latencies();
+  in_turns([&] {
+    const Finished server = evaluate("fake:layers=1,us=300,wait=sleep",
+                                     {"--scenario", "server", "--rate", "800", "--requests", "1500",
+                                      "--bound", "p90=20s", "--max-batch", "4"});
+    ASSERT_EQ(server.status, 0) << server.err;
+    EXPECT_NE(server.out.find("1500 answered, 0 abandoned"), std::string::npos) << server.out;
+    EXPECT_NE(server.out.find("LoadGen: VALID"), std::string::npos) << server.out;
+    expect_equal_latencies();
+    const Finished single =
+        evaluate("fake:layers=1,us=100,wait=sleep", {"--scenario", "single", "--requests", "500"});
+    ASSERT_EQ(single.status, 0) << single.err;
+    expect_equal_latencies();
+  });
+}
+
+// The schedule of the server goes on for half a minute, and LoadGen cannot be ended before.
+TEST_F(LoadgenTest, AnInterruptedLoadKeepsWhatWasAnswered) {
+  RunOptions options;
+  options.watch = [](const std::string& err, int pid) {
+    if (err.find(" requests answered in ") == std::string::npos) return false;
+    ::kill(pid, SIGINT);
+    return true;
+  };
+  const Finished finished =
+      run({"evaluate", "fake:layers=1,us=300,wait=sleep", "--generator", "loadgen", "--scenario",
+           "server", "--rate", "5", "--requests", "200", "--bound", "p90=20s", "-o", "a.xsp"},
+          options);
+  EXPECT_EQ(finished.status, 1) << finished.err;
+  EXPECT_NE(finished.err.find("error: interrupted: what was measured is in a.xsp"),
+            std::string::npos)
+      << finished.err;
+  EXPECT_NE(finished.out.find("incomplete: interrupted after "), std::string::npos) << finished.out;
+  EXPECT_GT(scalar("a.xsp", "SELECT value FROM result WHERE metric = 'answered'"), 0);
 }
 
 TEST_F(LoadgenTest, TenThousandRequestsAtTheHighestRateAreAnsweredOnceEach) {
-  const Finished finished = evaluate(
-      "fake:layers=1,us=1", {"--scenario", "offline", "--requests", "10000", "--max-batch", "3"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  EXPECT_NE(finished.out.find("10000 answered, 0 abandoned"), std::string::npos) << finished.out;
-  for (const char* run_id : {"1", "2"}) {
-    EXPECT_EQ(scalar("a.xsp", std::string("SELECT [count(*), count(DISTINCT value), "
-                                          "min(value::INT), max(value::INT)]::VARCHAR FROM span "
-                                          "JOIN attribute USING (run_id, span_id) WHERE "
-                                          "type = 'request' AND key = 'request' AND run_id = ") +
-                                  run_id),
-              "[10000, 10000, 0, 9999]");
-  }
-  expect_equal_latencies();
-  EXPECT_NE(text_of("a.loadgen/mlperf_log_detail.txt")
-                .find("\"generated_samples_per_query\", "
-                      "\"value\": 10000"),
-            std::string::npos);
+  in_turns([&] {
+    const Finished finished = evaluate(
+        "fake:layers=1,us=1", {"--scenario", "offline", "--requests", "10000", "--max-batch", "3"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    EXPECT_NE(finished.out.find("10000 answered, 0 abandoned"), std::string::npos) << finished.out;
+    for (const char* run_id : {"1", "2"}) {
+      EXPECT_EQ(scalar("a.xsp", std::string("SELECT [count(*), count(DISTINCT value), "
+                                            "min(value::INT), max(value::INT)]::VARCHAR FROM span "
+                                            "JOIN attribute USING (run_id, span_id) WHERE "
+                                            "type = 'request' AND key = 'request' AND run_id = ") +
+                                    run_id),
+                "[10000, 10000, 0, 9999]");
+    }
+    expect_equal_latencies();
+    EXPECT_NE(text_of("a.loadgen/mlperf_log_detail.txt")
+                  .find("\"generated_samples_per_query\", "
+                        "\"value\": 10000"),
+              std::string::npos);
+  });
 }
 
 TEST_F(LoadgenTest, AQueryOfSeveralRequestsIsAnsweredAsOneAndTheVerdictSaysWhatIsMissing) {

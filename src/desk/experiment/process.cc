@@ -237,14 +237,26 @@ Process::Event Process::read_line(const std::function<TimePoint()>& limit, std::
     if (now >= until) return Event::kTimeout;
     const auto left = std::chrono::ceil<milliseconds>(until - now).count();
     pollfd fds[2] = {{reply_fd_, POLLIN, 0}, {output_fd_, POLLIN, 0}};
-    ::poll(fds, output_fd_ >= 0 ? 2 : 1, static_cast<int>(std::min<int64_t>(left, kPollMs)));
+    const int events =
+        ::poll(fds, output_fd_ >= 0 ? 2 : 1, static_cast<int>(std::min<int64_t>(left, kPollMs)));
     if (output_fd_ >= 0 && fds[1].revents != 0) drain_output();
     // A line that exceeds our memory bound is treated as the end.
     if (fds[0].revents != 0 && !drain_replies() && replies_.find('\n') == std::string::npos) {
       reap(steady_clock::now() + milliseconds(1000));
       return Event::kEnded;
     }
+    // A child of its own may hold the sockets open after it has died.
+    if (events == 0 && has_exited()) {
+      drain_replies();
+      reap(steady_clock::now());
+    }
   }
+}
+
+bool Process::has_exited() const {
+  siginfo_t what{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &what, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         what.si_pid == pid_;
 }
 
 void Process::reap(TimePoint limit) {

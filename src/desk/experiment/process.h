@@ -69,6 +69,7 @@ class Process {
   bool take_line(std::string* line);
   // Reads the available data of the descriptor. Returns false at its end.
   bool drain_replies();
+  bool has_exited() const;  // also before it is reaped
   void drain_output();
   void reap(TimePoint limit);
 

@@ -182,6 +182,11 @@ class LoadgenSource::Test : public mlperf::SystemUnderTest {
     }
   }
 
+  uint64_t unanswered() {
+    const std::lock_guard lock(mutex_);
+    return unanswered_.size();
+  }
+
   bool is_server() const { return settings_.loadgen.scenario == LoadgenScenario::kServer; }
   uint64_t issued() const { return issued_; }
   uint64_t abandoned() const { return abandoned_; }
@@ -236,5 +241,7 @@ Result<uint64_t> LoadgenSource::end() {
   if (test_->issued() == 0) return failed("LoadGen: it issued nothing: see its logs");
   return test_->abandoned();
 }
+
+uint64_t LoadgenSource::leave() { return test_.release()->unanswered(); }
 
 }  // namespace xsp::process

@@ -72,7 +72,9 @@ Result<LoadReport> run_load(const LoadSettings& settings, std::span<Server* cons
   auto served = serve(settings, start_ns, source, servers, clock, on_batch, &stop);
   interrupt.reset();
   XSP_TRY(LoadReport report, std::move(served));
-  if (loadgen) {
+  if (loadgen && report.is_interrupted) {
+    report.abandoned = loadgen->leave();
+  } else if (loadgen) {
     XSP_TRY(report.abandoned, loadgen->end());
   }
   XSP_CHECK_OK(write_answers(report, settings.answers));

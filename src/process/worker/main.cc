@@ -64,6 +64,7 @@ class Worker {
       if (!obey(command)) return fail();
     }
     finish();
+    if (leaves_loadgen_) ::_exit(0);
     return 0;
   }
 
@@ -284,6 +285,7 @@ class Worker {
     if (!settings.ok()) return wrong(settings.error());
     const auto report = serve_load(*settings, &first);
     if (!report.ok()) return wrong(report.error());
+    leaves_loadgen_ |= settings->generator == Generator::kLoadgen && report->is_interrupted;
     replies_.send({"loaded", std::to_string(report->answers.size()),
                    std::to_string(report->abandoned), std::to_string(report->start_ns),
                    std::to_string(report->end_ns), std::to_string(first),
@@ -399,6 +401,7 @@ class Worker {
   std::vector<TensorSpec> input_specs_;
   std::string made_up_;  // what to say of made-up inputs if the first run fails
   bool has_run_ = false;
+  bool leaves_loadgen_ = false;  // its threads go on, and must not see what an exit destroys
   std::vector<TensorSpec> output_specs_;
   std::optional<ModelPipelines> pipelines_;
   std::optional<unsigned> first_processor_;  // where the threads begin the next run: see Placement

@@ -62,7 +62,7 @@ function(xsp_test name)
     target_compile_definitions(${name} PRIVATE XSP_EMULATED)
     add_test(NAME ${name} COMMAND ${name} --gtest_brief=1
       --gtest_filter=-Oracle.*:Reader.MemoryIsBoundedWhateverTheFileClaims)
-    set_tests_properties(${name} PROPERTIES TIMEOUT 600 PROCESSORS ${XSP_PLACES_OF_A_TEST})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 1800 PROCESSORS ${XSP_PLACES_OF_A_TEST})
     return()
   endif()
   if(arg_CASES)
@@ -70,15 +70,17 @@ function(xsp_test name)
     list(JOIN arg_WAITING ":" waiting)
     list(TRANSFORM arg_LONG APPEND ".*")
     list(JOIN arg_LONG ":" long)
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "-${waiting}:${long}"
-      PROPERTIES TIMEOUT 600 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_TEST} LABELS "${arg_LABEL}")
+    set(discovery DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300)  # seconds: the machine may be busy
+    gtest_discover_tests(${name} ${discovery} TEST_FILTER "-${waiting}:${long}"
+      PROPERTIES TIMEOUT 1800 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_TEST} LABELS "${arg_LABEL}")
     if(long)
-      gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${long}"
-        PROPERTIES TIMEOUT 600 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_LONG_TEST} LABELS "${arg_LABEL}")
+      gtest_discover_tests(${name} ${discovery} TEST_FILTER "${long}"
+        PROPERTIES TIMEOUT 1800 PROCESSORS ${XSP_PLACES_OF_A_TEST} COST ${XSP_COST_OF_A_LONG_TEST}
+        LABELS "${arg_LABEL}")
     endif()
     if(waiting)
-      gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_FILTER "${waiting}"
-        PROPERTIES TIMEOUT 600 COST 0 LABELS "${arg_LABEL}")
+      gtest_discover_tests(${name} ${discovery} TEST_FILTER "${waiting}"
+        PROPERTIES TIMEOUT 1800 COST 0 LABELS "${arg_LABEL}")
     endif()
     return()
   endif()

@@ -31,7 +31,7 @@ foreach(line ${lines})
       endif()
       math(EXPR index "${part} - 1")
       add_test("${test}" "${xsp_program}" "--gtest_filter=${suite}*" --gtest_brief=1)
-      set_tests_properties("${test}" PROPERTIES TIMEOUT 600 PROCESSORS ${xsp_places} COST ${cost} LABELS "${xsp_label}"
+      set_tests_properties("${test}" PROPERTIES TIMEOUT 1800 PROCESSORS ${xsp_places} COST ${cost} LABELS "${xsp_label}"
         ENVIRONMENT "GTEST_TOTAL_SHARDS=${parts};GTEST_SHARD_INDEX=${index}")
     endforeach()
   endif()

@@ -38,7 +38,7 @@ test.describe.configure({ mode: 'serial' });
 const notes = (page: Page) => page.getByRole('region', { name: 'Notes' });
 async function open(page: Page, address: string, more = '') {
   await page.goto(`${address}#/timeline${query(FILE, more)}`);
-  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible({ timeout: 45_000 });
+  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible({ timeout: 120_000 });
 }
 
 test('a note on a stretch is written, changed and removed', async ({ page, address }) => {
@@ -107,7 +107,7 @@ test('who may not write is told why', async ({ page, request, address }) => {
     'notes: fixed.xsp: it is read-only: serve a copy that may be written',
   );
   await page.goto(`${address}#/timeline${query('fixed.xsp', '&run=4')}`);
-  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible({ timeout: 45_000 });
+  await expect(page.locator('canvas[data-loading="0"]')).toBeVisible({ timeout: 120_000 });
   await page.getByRole('button', { name: 'notes', exact: true }).click();
   await expect(notes(page)).toContainText('it is read-only');
   await expect(notes(page).getByRole('textbox')).toHaveCount(0);

@@ -1,5 +1,5 @@
 // The base of every test: a page that may contact only its server, and must log no error on the console.
-import { expect, test as base, type Page } from '@playwright/test';
+import { expect, test as base, type Locator, type Page } from '@playwright/test';
 import type { Catalogue, Rows } from '../../web/src/data/types';
 import { build } from './setup';
 
@@ -59,7 +59,29 @@ export async function ask(page: Page, path: string): Promise<unknown> {
 
 // Waits until every answer that the page requested has arrived. Many requests take long on a busy machine.
 export const settled = (page: Page) =>
-  expect(page.locator('[aria-busy=true]')).toHaveCount(0, { timeout: 45_000 });
+  expect(page.locator('[aria-busy=true]')).toHaveCount(0, { timeout: 120_000 });
+
+// Scrolls by steps of so many pixels, and returns the longest time between two frames, in ms. It is that of the best of
+// five turns: a busy machine pauses in some of them, a slow page in each.
+export const longestFrame = (scrolled: Locator, steps: number, pixels: number): Promise<number> =>
+  scrolled.evaluate(
+    async (element, { steps, pixels }) => {
+      const begin = element.scrollTop;
+      const longest: number[] = [];
+      for (let turn = 0; turn < 5; turn++) {
+        let [last, most] = [performance.now(), 0];
+        for (let step = 0; step < steps; step++) {
+          element.scrollTop = begin + step * pixels;
+          const now = await new Promise<number>((done) => requestAnimationFrame(done));
+          most = Math.max(most, now - last);
+          last = now;
+        }
+        longest.push(most);
+      }
+      return Math.min(...longest);
+    },
+    { steps, pixels },
+  );
 
 export const query = (id: string, more = '') => `?e=${encodeURIComponent(id)}${more}`;
 export { expect } from '@playwright/test';

@@ -30,7 +30,7 @@ for (const place of [live, report]) {
   test(`the timeline draws it and divides it by name, ${place.name}`, async ({ page }) => {
     await page.goto(place.open(`#/timeline${query(place.ids.gpu, '&batch=1')}`));
     const stage = page.locator('canvas[data-loading="0"]');
-    await expect(stage).toBeVisible({ timeout: 45_000 });
+    await expect(stage).toBeVisible({ timeout: 120_000 });
     const before = await stage.screenshot();
     const tools = page.getByRole('toolbar', { name: 'Timeline' });
     await tools.getByRole('button', { name: 'critical path' }).click();

@@ -4,6 +4,7 @@
 
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
+#include "tests/turns.h"
 
 namespace xsp::integration {
 namespace {
@@ -97,30 +98,36 @@ class AnnotatedTest : public WatchedTest {
 };
 
 TEST_F(AnnotatedTest, AProgramInCIsMeasuredLevelByLevel) {
-  const Finished finished = watch({}, {example("annotate"), "1000"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  EXPECT_EQ(finished.err.find("too few"), std::string::npos) << finished.err;
-  expect_leveled(1000, {"harmonic", "alternating"});
+  in_turns([&] {
+    const Finished finished = watch({}, {example("annotate"), "1000"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(finished.err.find("too few"), std::string::npos) << finished.err;
+    expect_leveled(1000, {"harmonic", "alternating"});
+  });
 }
 
 TEST_F(AnnotatedTest, AProgramInCppIsMeasuredLevelByLevelOnTwoThreads) {
-  const Finished finished = watch({}, {example("annotate_scopes"), "600"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  const auto threads = query("t.xsp",
-                             "SELECT count(DISTINCT thread) AS threads, count(*) AS calls, "
-                             "count(DISTINCT (run_id, iteration)) AS numbers FROM span "
-                             "WHERE level = 2");
-  EXPECT_EQ(threads[0]["threads"], 2);
-  EXPECT_EQ(threads[0]["calls"], 1200);
-  EXPECT_EQ(threads[0]["numbers"], 1200) << "inferences of two threads have numbers of their own";
-  EXPECT_EQ(analysis("model_information")[0]["batch"], 4);
-  EXPECT_EQ(analysis("layer_information").size(), 3u);
+  in_turns([&] {
+    const Finished finished = watch({}, {example("annotate_scopes"), "600"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const auto threads = query("t.xsp",
+                               "SELECT count(DISTINCT thread) AS threads, count(*) AS calls, "
+                               "count(DISTINCT (run_id, iteration)) AS numbers FROM span "
+                               "WHERE level = 2");
+    EXPECT_EQ(threads[0]["threads"], 2);
+    EXPECT_EQ(threads[0]["calls"], 1200);
+    EXPECT_EQ(threads[0]["numbers"], 1200) << "inferences of two threads have numbers of their own";
+    EXPECT_EQ(analysis("model_information")[0]["batch"], 4);
+    EXPECT_EQ(analysis("layer_information").size(), 3u);
+  });
 }
 
 TEST_F(AnnotatedTest, AProgramInPythonIsMeasuredLevelByLevel) {
-  const Finished finished = watch({}, {kPython, places::source("examples/annotate.py"), "800"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  expect_leveled(800, {"squares", "cubes"});
+  in_turns([&] {
+    const Finished finished = watch({}, {kPython, places::source("examples/annotate.py"), "800"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    expect_leveled(800, {"squares", "cubes"});
+  });
 }
 
 TEST_F(AnnotatedTest, OneRunForEachLevelWorksAsWell) {

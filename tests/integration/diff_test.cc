@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/turns.h"
 
 namespace xsp::integration {
 namespace {
@@ -22,34 +23,39 @@ class DiffTest : public XspTest {
 // The models differ by a factor of four, because on a busy machine the allowance for the spread
 // between processes may be large.
 TEST_F(DiffTest, ARegressionTripsTheGateAndAnImprovementDoesNot) {
-  profile("a.xsp", 1000);
-  profile("b.xsp", 4000);
-  const Finished slower = run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "20"});
-  EXPECT_EQ(slower.status, 3) << slower.out << slower.err;
-  EXPECT_NE(slower.out.find("regression by more than 20 %: batch 1: B takes "), std::string::npos)
-      << slower.out;
-  EXPECT_NE(slower.out.find("slower"), std::string::npos);
-  EXPECT_EQ(run({"diff", "b.xsp", "a.xsp", "--fail-on-regression", "20"}).status, 0);
-  EXPECT_EQ(run({"diff", "a.xsp", "a.xsp", "--fail-on-regression", "0"}).status, 0);
-  EXPECT_EQ(run({"diff", "a.xsp", "b.xsp"}).status, 0);
-  // The difference is smaller than the allowance.
-  EXPECT_EQ(run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "900"}).status, 0);
+  in_turns([&] {
+    profile("a.xsp", 1000);
+    profile("b.xsp", 4000);
+    const Finished slower = run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "20"});
+    EXPECT_EQ(slower.status, 3) << slower.out << slower.err;
+    EXPECT_NE(slower.out.find("regression by more than 20 %: batch 1: B takes "), std::string::npos)
+        << slower.out;
+    EXPECT_NE(slower.out.find("slower"), std::string::npos);
+    EXPECT_EQ(run({"diff", "b.xsp", "a.xsp", "--fail-on-regression", "20"}).status, 0);
+    EXPECT_EQ(run({"diff", "a.xsp", "a.xsp", "--fail-on-regression", "0"}).status, 0);
+    EXPECT_EQ(run({"diff", "a.xsp", "b.xsp"}).status, 0);
+    // The difference is smaller than the allowance.
+    EXPECT_EQ(run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "900"}).status, 0);
+  });
 }
 
 TEST_F(DiffTest, EveryFormatHasTheSameNumbers) {
-  profile("a.xsp", 1000);
-  profile("b.xsp", 4000);
-  const Finished finished =
-      run({"diff", "a.xsp", "b.xsp", "--format", "json", "--fail-on-regression", "20"});
-  EXPECT_EQ(finished.status, 3);
-  const auto printed = nlohmann::json::parse(finished.out, nullptr, false);
-  ASSERT_TRUE(printed.is_object()) << finished.out;
+  nlohmann::json printed;
+  in_turns([&] {
+    profile("a.xsp", 1000);
+    profile("b.xsp", 4000);
+    const Finished finished =
+        run({"diff", "a.xsp", "b.xsp", "--format", "json", "--fail-on-regression", "20"});
+    EXPECT_EQ(finished.status, 3);
+    printed = nlohmann::json::parse(finished.out, nullptr, false);
+    ASSERT_TRUE(printed.is_object()) << finished.out;
+    ASSERT_EQ(printed["model"].size(), 1u);
+    const double ratio = printed["model"][0]["ratio_b"];
+    EXPECT_GT(ratio, 3);
+    EXPECT_LT(ratio, 5);
+    EXPECT_EQ(printed["model"][0]["verdict_b"], "slower");
+  });
   EXPECT_EQ(printed["evaluations"], nlohmann::json({"a.xsp", "b.xsp"}));
-  ASSERT_EQ(printed["model"].size(), 1u);
-  const double ratio = printed["model"][0]["ratio_b"];
-  EXPECT_GT(ratio, 3);
-  EXPECT_LT(ratio, 5);
-  EXPECT_EQ(printed["model"][0]["verdict_b"], "slower");
   ASSERT_EQ(printed["layers"].size(), 3u);
   double differences = 0;
   double sums = 0;
@@ -89,27 +95,32 @@ TEST_F(DiffTest, WithoutEvidenceTheGateDoesNotPass) {
 }
 
 TEST_F(DiffTest, WhereBFailedTheGateTripsAndWhereItWasNotTriedItIsNotJudged) {
-  const auto sweep = [&](const std::string& file, const std::string& more,
-                         const std::string& batches) {
-    return run({"profile", "fake:layers=3,us=500,wait=sleep" + more, "--batch", batches,
-                "--max-time", "6", "--levels", "model", "--no-peaks", "-o", file})
-        .status;
-  };
-  ASSERT_EQ(sweep("a.xsp", "", "1,8"), 0);
-  ASSERT_EQ(sweep("b.xsp", ",fault=memory@0,above=4", "1,8"), 1);
-  ASSERT_EQ(sweep("c.xsp", "", "1"), 0);
-  const Finished failed = run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "50"});
-  EXPECT_EQ(failed.status, 3) << failed.out << failed.err;
-  EXPECT_NE(failed.out.find("regression by more than 50 %: batch 8: B failed: "), std::string::npos)
-      << failed.out;
-  const Finished untried = run({"diff", "a.xsp", "c.xsp", "--fail-on-regression", "50"});
-  EXPECT_EQ(untried.status, 4) << untried.out << untried.err;
-  EXPECT_NE(untried.err.find("batch 8: not measured: not tried"), std::string::npos) << untried.err;
-  for (const char* file : {"b.xsp", "c.xsp"}) {
-    EXPECT_EQ(run({"diff", "a.xsp", file, "--batch", "1", "--fail-on-regression", "50"}).status, 0);
-    // A batch size that only B has is no regression.
-    EXPECT_EQ(run({"diff", file, "a.xsp", "--fail-on-regression", "50"}).status, 0);
-  }
+  in_turns([&] {
+    const auto sweep = [&](const std::string& file, const std::string& more,
+                           const std::string& batches) {
+      return run({"profile", "fake:layers=3,us=500,wait=sleep" + more, "--batch", batches,
+                  "--max-time", "6", "--levels", "model", "--no-peaks", "-o", file})
+          .status;
+    };
+    ASSERT_EQ(sweep("a.xsp", "", "1,8"), 0);
+    ASSERT_EQ(sweep("b.xsp", ",fault=memory@0,above=4", "1,8"), 1);
+    ASSERT_EQ(sweep("c.xsp", "", "1"), 0);
+    const Finished failed = run({"diff", "a.xsp", "b.xsp", "--fail-on-regression", "50"});
+    EXPECT_EQ(failed.status, 3) << failed.out << failed.err;
+    EXPECT_NE(failed.out.find("regression by more than 50 %: batch 8: B failed: "),
+              std::string::npos)
+        << failed.out;
+    const Finished untried = run({"diff", "a.xsp", "c.xsp", "--fail-on-regression", "50"});
+    EXPECT_EQ(untried.status, 4) << untried.out << untried.err;
+    EXPECT_NE(untried.err.find("batch 8: not measured: not tried"), std::string::npos)
+        << untried.err;
+    for (const char* file : {"b.xsp", "c.xsp"}) {
+      EXPECT_EQ(run({"diff", "a.xsp", file, "--batch", "1", "--fail-on-regression", "50"}).status,
+                0);
+      // A batch size that only B has is no regression.
+      EXPECT_EQ(run({"diff", file, "a.xsp", "--fail-on-regression", "50"}).status, 0);
+    }
+  });
 }
 
 TEST_F(DiffTest, WithoutAnythingToCompareItFailsInEveryFormat) {
@@ -143,17 +154,19 @@ class DiffRunTest : public DiffTest {
 };
 
 TEST_F(DiffRunTest, ASlowerModelTripsTheGateAndTheSameDoesNot) {
-  const Finished slower = run_pairs(fast_, slow_, {"--fail-on-regression", "20"});
-  EXPECT_EQ(slower.status, 3) << slower.out << slower.err;
-  EXPECT_NE(slower.out.find("A  " + fast_ + "\nB  " + slow_ + "\n"), std::string::npos)
-      << slower.out;
-  EXPECT_NE(slower.out.find("batch 1: B takes "), std::string::npos) << slower.out;
-  // Each has enough processes, so there is no allowance.
-  EXPECT_EQ(slower.out.find("recorded separately"), std::string::npos) << slower.out;
-  const Finished same = run_pairs(fast_, fast_, {"--fail-on-regression", "20"});
-  EXPECT_EQ(same.status, 0) << same.out << same.err;
-  EXPECT_EQ(files(), std::vector<std::string>{"tmp"});
-  EXPECT_TRUE(std::filesystem::is_empty(folder / "tmp"));
+  in_turns([&] {
+    const Finished slower = run_pairs(fast_, slow_, {"--fail-on-regression", "20"});
+    EXPECT_EQ(slower.status, 3) << slower.out << slower.err;
+    EXPECT_NE(slower.out.find("A  " + fast_ + "\nB  " + slow_ + "\n"), std::string::npos)
+        << slower.out;
+    EXPECT_NE(slower.out.find("batch 1: B takes "), std::string::npos) << slower.out;
+    // Each has enough processes, so there is no allowance.
+    EXPECT_EQ(slower.out.find("recorded separately"), std::string::npos) << slower.out;
+    const Finished same = run_pairs(fast_, fast_, {"--fail-on-regression", "20"});
+    EXPECT_EQ(same.status, 0) << same.out << same.err;
+    EXPECT_EQ(files(), std::vector<std::string>{"tmp"});
+    EXPECT_TRUE(std::filesystem::is_empty(folder / "tmp"));
+  });
 }
 
 TEST_F(DiffRunTest, TheFilesAgreeWithWhatWasPrinted) {

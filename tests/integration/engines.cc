@@ -253,7 +253,7 @@ class SlurmCluster : public EngineUnderTest {
         "\nStateSaveLocation=" + at + "/state\nSlurmdSpoolDir=" + at +
         "/spool-%n\nSlurmctldPidFile=" + at + "/slurmctld.pid\nSlurmdPidFile=" + at +
         "/slurmd-%n.pid\nSlurmctldLogFile=" + at + "/slurmctld.log\nSlurmdLogFile=" + at +
-        "/slurmd-%n.log\nSlurmdTimeout=4\nKillWait=3\nReturnToService=2\n"
+        "/slurmd-%n.log\nSlurmdTimeout=12\nKillWait=3\nReturnToService=2\n"
         "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n"
         "SelectType=select/cons_tres\nSelectTypeParameters=CR_CPU\n"
         "SchedulerParameters=batch_sched_delay=0,sched_interval=2\nMpiDefault=none\n"

@@ -33,6 +33,18 @@ class QueueTest : public XspTest {
     const Finished finished = run(arguments);
     ASSERT_EQ(finished.status, 0) << finished.err;
   }
+  // Returns the requests that are answered per second, if all wait: the highest of three rates,
+  // because other programs delay single loads, which take a fraction of a second.
+  double capacity(const std::vector<std::string>& instances = {}) const {
+    std::vector<std::string> scenario = {"--scenario", "offline", "--requests", "600"};
+    scenario.insert(scenario.end(), instances.begin(), instances.end());
+    double highest = 0;
+    for (int i = 0; i < 3; ++i) {
+      load(scenario);
+      highest = std::max(highest, result("rate")["value"].get<double>());
+    }
+    return highest;
+  }
   nlohmann::json result(const std::string& metric) const {
     return query("a.xsp", "SELECT value, low, high FROM result WHERE metric = '" + metric + "'")[0];
   }
@@ -106,10 +118,10 @@ double mean_wait_ns(const nlohmann::json& served, const Service& service, size_t
 }
 
 TEST_F(QueueTest, TheWaitIsThatOfASingleServerAtHalfAndAtNearlyFullLoad) {
-  load({"--scenario", "offline", "--requests", "300"});
-  const double capacity = result("rate")["value"];
+  const double highest_rate = capacity();
   for (const double busy : {0.5, 0.8, 0.95}) {
-    load({"--scenario", "server", "--requests", "1500", "--rate", std::to_string(busy * capacity)});
+    load({"--scenario", "server", "--requests", "1500", "--rate",
+          std::to_string(busy * highest_rate)});
     const nlohmann::json served = query("a.xsp", kServed);
     ASSERT_EQ(served.size(), 1500u);
     const Service service = service_of(served);
@@ -128,10 +140,9 @@ TEST_F(QueueTest, TheWaitIsThatOfASingleServerAtHalfAndAtNearlyFullLoad) {
 // earliest. The service times are those that were measured.
 TEST_F(QueueTest, TheWaitIsThatOfTwoInstancesAndEachRequestIsAnsweredOnce) {
   constexpr size_t kRequests = 10'000;
-  load({"--scenario", "offline", "--requests", "600", "--instances", "2"});
-  const double capacity = result("rate")["value"];
+  const double rate = 0.8 * capacity({"--instances", "2"});
   load({"--scenario", "server", "--requests", std::to_string(kRequests), "--instances", "2",
-        "--rate", std::to_string(0.8 * capacity)});
+        "--rate", std::to_string(rate)});
   EXPECT_EQ(result("answered")["value"], kRequests);
   EXPECT_EQ(result("abandoned")["value"], 0);
   EXPECT_EQ(scalar("a.xsp",

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "tests/integration/run_xsp.h"
+#include "tests/turns.h"
 
 namespace xsp::integration {
 namespace {
@@ -14,8 +15,9 @@ namespace fs = std::filesystem;
 // Returns the options of every profile here: it has an end, and does not measure the machine's
 // ceilings.
 std::vector<std::string> profile(const std::string& model,
-                                 const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments = {"profile",    model, "--max-time", "2",
+                                 const std::vector<std::string>& more = {},
+                                 const std::string& max_time = "2") {
+  std::vector<std::string> arguments = {"profile",    model, "--max-time", max_time,
                                         "--no-peaks", "-o",  "out.xsp"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
@@ -25,7 +27,7 @@ class ProfileTest : public XspTest {};
 
 TEST_F(ProfileTest, InferencesCanBeLimited) {
   const std::vector<std::string> limits = {"--iterations", "24", "--width", "0"};
-  const Finished finished = run(profile("fake:layers=3,us=500,wait=sleep", limits));
+  const Finished finished = run(profile("fake:layers=3,us=500,wait=sleep", limits, "60"));
   ASSERT_EQ(finished.status, 0) << finished.err;
   for (const auto& one : query("out.xsp", "SELECT iterations, stopped_by FROM run")) {
     EXPECT_EQ(one["iterations"], 24);
@@ -219,7 +221,9 @@ INSTANTIATE_TEST_SUITE_P(, FaultTest,
 TEST_P(FaultTest, IsReportedWithItsCauseAndKeepsTheOtherRun) {
   const std::string model =
       std::string("fake:layers=1,us=300,wait=sleep,when=layer,fault=") + GetParam().kind + "@20";
-  const Finished finished = run(profile(model, {"--timeout", "3"}));
+  // Only what hangs waits for its limit; the start of the others counts against it, too.
+  const bool hangs = std::string(GetParam().kind) == "hang";
+  const Finished finished = run(profile(model, {"--timeout", hangs ? "10" : "120"}));
   EXPECT_EQ(finished.status, 1);
   EXPECT_NE(finished.err.find(GetParam().said), std::string::npos) << finished.err;
   EXPECT_EQ(scalar("out.xsp", "SELECT string_agg(status, ',' ORDER BY run_id) FROM run"),
@@ -246,26 +250,31 @@ TEST_F(ProfileTest, ABatchThatFailsKeepsTheOtherBatches) {
 }
 
 TEST_F(ProfileTest, CtrlCKeepsWhatWasMeasured) {
-  RunOptions options;
-  options.watch = [this](const std::string&, int pid) {
-    // Once the second worker's trace exists, layers are about to be measured.
-    for (const auto& entry : fs::recursive_directory_iterator(folder / "tmp")) {
-      if (entry.path().filename() != "2.xtrace" || entry.file_size() == 0) continue;
-      ::usleep(1'500'000);
-      ::kill(pid, SIGINT);
-      return true;
-    }
-    return false;
-  };
-  const Finished finished = run({"profile", "fake:layers=2,us=2000,wait=sleep", "--max-time", "60",
-                                 "--width", "0", "--no-peaks", "-o", "out.xsp"},
-                                options);
-  EXPECT_EQ(finished.status, 1) << finished.err;
-  EXPECT_EQ(error_lines(finished), 1) << finished.err;
-  EXPECT_NE(finished.err.find("interrupted"), std::string::npos);
-  EXPECT_EQ(scalar("out.xsp", "SELECT string_agg(DISTINCT status) FROM run"), "interrupted");
-  EXPECT_GT(scalar("out.xsp", "SELECT min(iterations) FROM run"), 0);
-  EXPECT_GT(scalar("out.xsp", "SELECT count(*) FROM span WHERE level = 3 AND iteration >= 0"), 0);
+  unsigned wait_us = 750'000;
+  in_turns([&] {
+    wait_us *= 2;  // until both runs have measured something, which takes longer on a busy machine
+    RunOptions options;
+    options.watch = [&](const std::string&, int pid) {
+      // Once the second worker's trace exists, layers are about to be measured.
+      std::error_code gone;  // xsp changes the folder meanwhile
+      for (const auto& entry : fs::recursive_directory_iterator(folder / "tmp", gone)) {
+        if (entry.path().filename() != "2.xtrace" || entry.file_size(gone) == 0) continue;
+        ::usleep(wait_us);
+        ::kill(pid, SIGINT);
+        return true;
+      }
+      return false;
+    };
+    const Finished finished = run({"profile", "fake:layers=2,us=2000,wait=sleep", "--max-time",
+                                   "60", "--width", "0", "--no-peaks", "-o", "out.xsp"},
+                                  options);
+    EXPECT_EQ(finished.status, 1) << finished.err;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_NE(finished.err.find("interrupted"), std::string::npos);
+    EXPECT_EQ(scalar("out.xsp", "SELECT string_agg(DISTINCT status) FROM run"), "interrupted");
+    EXPECT_GT(scalar("out.xsp", "SELECT min(iterations) FROM run"), 0);
+    EXPECT_GT(scalar("out.xsp", "SELECT count(*) FROM span WHERE level = 3 AND iteration >= 0"), 0);
+  });
 }
 
 TEST_F(ProfileTest, CtrlCBeforeAnythingWasMeasuredSaysSo) {

@@ -78,14 +78,14 @@ TEST_F(RunCudaTest, ANeighbourOnTheGpuIsTold) {
   options.environment = {{"LD_LIBRARY_PATH", places::build("tests/fake_gpu")},
                          {"FAKE_NVML_NEIGHBOUR", "1"}};
   const Finished finished =
-      run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "3"}, options);
+      run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "6"}, options);
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(fact("gpu.other_load_pct"), "60.00");
   const auto names = fact("gpu.other_programs");
   ASSERT_TRUE(names.is_string());
   EXPECT_TRUE(names.get<std::string>().ends_with(" 1")) << names;
   options.environment.erase("FAKE_NVML_NEIGHBOUR");
-  ASSERT_EQ(run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "2"}, options).status, 0);
+  ASSERT_EQ(run({"run", "--leveled=no", "-o", "t.xsp", "--", "sleep", "6"}, options).status, 0);
   EXPECT_EQ(fact("gpu.other_load_pct"), "0.00");
   EXPECT_EQ(fact("gpu.other_programs"), nullptr);
 }

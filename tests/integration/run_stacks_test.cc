@@ -8,6 +8,7 @@
 
 #include "tests/integration/run_xsp.h"
 #include "tests/places.h"
+#include "tests/turns.h"
 
 namespace xsp::integration {
 namespace {
@@ -87,13 +88,21 @@ class RunStacksTest : public WatchedTest {
 
 void RunStacksTest::expect_planted(const std::string& python) {
   write_file("planted.py", kPlanted);
-  const Finished finished = watch({python, "planted.py"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  // Both functions take 0.6 s on a processor; the machine decides how long they are in the queue.
-  const double slow = seconds_in("slow", "state = 'running'");
-  const double other = seconds_in("other", "state = 'running'");
-  EXPECT_GT(slow + other, 0.6);
-  EXPECT_NEAR(slow / (slow + other), 0.5, 0.15);
+  in_turns([&] {
+    const Finished finished = watch({python, "planted.py"});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    // Both functions take 0.6 s on a processor; the machine decides how long they are in the queue.
+    const double slow = seconds_in("slow", "state = 'running'");
+    const double other = seconds_in("other", "state = 'running'");
+    EXPECT_GT(slow + other, 0.6);
+    EXPECT_NEAR(slow / (slow + other), 0.5, 0.15);
+    EXPECT_GT(seconds_in("slow", "gil = 'held'"), 0.3);
+    // All of that time is asleep, except for the time between two looks.
+    EXPECT_NEAR(seconds_in("takes", "waits_in = 'futex'"), 0.6, 0.2);
+    EXPECT_NEAR(seconds_in("reads", "waits_in = 'read'"), 0.6, 0.2);
+    EXPECT_NEAR(seconds_in("<module>", "waits_in IN ('clock_nanosleep', 'pselect6', 'select')"),
+                0.6, 0.2);
+  });
   // Its own time is where it computes: in the generator at line 6.
   const auto line = query("t.xsp",
                           "SELECT regexp_extract(file, '[a-z]+.py$') AS file, line, count(*) AS n "
@@ -102,12 +111,6 @@ void RunStacksTest::expect_planted(const std::string& python) {
   ASSERT_EQ(line.size(), 1u);
   EXPECT_EQ(line[0]["file"], "planted.py");
   EXPECT_EQ(line[0]["line"], 6);
-  EXPECT_GT(seconds_in("slow", "gil = 'held'"), 0.3);
-  // All of that time is asleep, except for the time between two looks.
-  EXPECT_NEAR(seconds_in("takes", "waits_in = 'futex'"), 0.6, 0.2);
-  EXPECT_NEAR(seconds_in("reads", "waits_in = 'read'"), 0.6, 0.2);
-  EXPECT_NEAR(seconds_in("<module>", "waits_in IN ('clock_nanosleep', 'pselect6', 'select')"), 0.6,
-              0.2);
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM loss WHERE source = 'stacks'"), 0);
   const Finished tree = run({"analyze", "flame_graph", "t.xsp", "--format", "csv"});
   EXPECT_EQ(tree.status, 0) << tree.err;
@@ -197,18 +200,21 @@ TEST_F(RunStacksTest, CompiledCodeIsBelowThePythonThatCallsIt) {
              "    while time.thread_time() < until:\n"
              "        hashlib.sha256(data)\n"
              "hashes()\n");
-  EXPECT_EQ(watch({"python3", "hashes.py"}).status, 0);
-  const auto share = scalar(
-      "t.xsp",
-      "WITH RECURSIVE below AS (SELECT run_id, stack_id FROM stack WHERE function = 'hashes' UNION "
-      "SELECT s.run_id, s.stack_id FROM stack s JOIN below b ON s.run_id = b.run_id AND "
-      "s.parent_id = b.stack_id) SELECT avg((kind = 'native' AND function <> '' AND line IS "
-      "NULL)::INT) FROM sample JOIN below USING (run_id, stack_id) JOIN stack USING (run_id, "
-      "stack_id) WHERE state = 'running'");
-  ASSERT_TRUE(share.is_number());
-  // Nearly 1 on an idle machine. Where other programs keep the thread off its processor, a note of
-  // its registers may come after the look (look.h).
-  EXPECT_GT(share.get<double>(), 0.5);
+  in_turns([&] {
+    EXPECT_EQ(watch({"python3", "hashes.py"}).status, 0);
+    const auto share = scalar(
+        "t.xsp",
+        "WITH RECURSIVE below AS (SELECT run_id, stack_id FROM stack WHERE function = 'hashes' "
+        "UNION "
+        "SELECT s.run_id, s.stack_id FROM stack s JOIN below b ON s.run_id = b.run_id AND "
+        "s.parent_id = b.stack_id) SELECT avg((kind = 'native' AND function <> '' AND line IS "
+        "NULL)::INT) FROM sample JOIN below USING (run_id, stack_id) JOIN stack USING (run_id, "
+        "stack_id) WHERE state = 'running'");
+    ASSERT_TRUE(share.is_number());
+    // Nearly 1 on an idle machine. Where other programs keep the thread off its processor, a note
+    // of its registers may come after the look (look.h).
+    EXPECT_GT(share.get<double>(), 0.5);
+  });
 }
 
 // Selects the share of the samples in a state whose innermost frames are these functions, from the
@@ -220,17 +226,25 @@ constexpr const char* kPathShare =
     "LEFT JOIN stack c ON c.run_id = s.run_id AND c.stack_id = b.parent_id WHERE state = '%s'";
 
 TEST_F(RunStacksTest, ACompiledProgramHasItsWholeStack) {
-  const Finished finished = watch({places::build("tests/chain_program"), "works"});
-  EXPECT_EQ(finished.status, 3);
-  EXPECT_EQ(finished.out, "done 0\n");
-  if (!has_clocks() || !has_unwinder()) GTEST_SKIP() << "there are no stacks of compiled code here";
-  const auto share = scalar(
-      "t.xsp", formatted(kPathShare, "chain::computes(int)", "double chain::middle<long>(long)",
-                         "chain::outer(double)", "running"));
-  EXPECT_GT(share.get<double>(), 0.6);
-  EXPECT_GT(seconds_in("chain::outer(double)", "state <> 'waiting'"), 0.6);
-  EXPECT_NEAR(seconds_in("chain::sleeps()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
-  EXPECT_NEAR(seconds_in("chain::waits()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
+  const auto works = [&] {
+    const Finished finished = watch({places::build("tests/chain_program"), "works"});
+    EXPECT_EQ(finished.status, 3);
+    EXPECT_EQ(finished.out, "done 0\n");
+  };
+  if (!has_clocks() || !has_unwinder()) {
+    works();
+    GTEST_SKIP() << "there are no stacks of compiled code here";
+  }
+  in_turns([&] {
+    works();
+    const auto share = scalar(
+        "t.xsp", formatted(kPathShare, "chain::computes(int)", "double chain::middle<long>(long)",
+                           "chain::outer(double)", "running"));
+    EXPECT_GT(share.get<double>(), 0.6);
+    EXPECT_GT(seconds_in("chain::outer(double)", "state <> 'waiting'"), 0.6);
+    EXPECT_NEAR(seconds_in("chain::sleeps()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
+    EXPECT_NEAR(seconds_in("chain::waits()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
+  });
   // The outermost function is the program's own.
   EXPECT_EQ(scalar("t.xsp", "SELECT mode(function) FROM stack WHERE parent_id IS NULL"), "main");
   const Finished tree = run({"analyze", "flame_graph", "t.xsp", "--format", "csv"});
@@ -238,17 +252,19 @@ TEST_F(RunStacksTest, ACompiledProgramHasItsWholeStack) {
 }
 
 TEST_F(RunStacksTest, WhereTheSystemForbidsNotesThatIsSaid) {
-  const Finished finished = watch({places::build("tests/chain_program"), "forbids"});
-  EXPECT_EQ(finished.status, 3);
-  EXPECT_EQ(finished.out, "done 0\n");
+  in_turns([&] {
+    const Finished finished = watch({places::build("tests/chain_program"), "forbids"});
+    EXPECT_EQ(finished.status, 3);
+    EXPECT_EQ(finished.out, "done 0\n");
+    EXPECT_GT(scalar("t.xsp", "SELECT count(*) FROM sample WHERE state = 'running'"), 10);
+    if (!has_unwinder()) return;
+    EXPECT_NEAR(seconds_in("chain::waits()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
+  });
   const auto said =
       scalar("t.xsp", "SELECT value FROM evaluation WHERE key = 'not_measured.native_stacks'");
   ASSERT_TRUE(said.is_string());
   EXPECT_NE(said.get<std::string>().find("perf_event_paranoid"), std::string::npos) << said;
-  EXPECT_GT(scalar("t.xsp", "SELECT count(*) FROM sample WHERE state = 'running'"), 10);
   EXPECT_EQ(scalar("t.xsp", "SELECT count(stack_id) FROM sample WHERE state = 'running'"), 0);
-  if (!has_unwinder()) return;
-  EXPECT_NEAR(seconds_in("chain::waits()", "waits_in = 'clock_nanosleep'"), 0.6, 0.2);
 }
 
 TEST_F(RunStacksTest, AChildOfAForkHasItsStack) {
@@ -280,20 +296,23 @@ TEST_F(RunStacksTest, ALibraryOfMatricesIsBelowThePythonThatCallsIt) {
              "    while time.thread_time() < until:\n"
              "        a @ a\n"
              "multiplies()\n");
-  EXPECT_EQ(watch({"/usr/bin/python3", "matrices.py"}).status, 0);
-  // These are the shares with BLAS, and with NumPy between, of the samples on a processor below the
-  // function.
-  const auto shares = query(
-      "t.xsp",
-      "WITH RECURSIVE below AS (SELECT run_id, stack_id, false AS is_blas, false AS is_numpy FROM "
-      "stack WHERE function = 'multiplies' UNION ALL SELECT s.run_id, s.stack_id, is_blas OR "
-      "s.file LIKE '%blas%', is_numpy OR s.file LIKE '%multiarray%' FROM stack s JOIN below b ON "
-      "s.run_id = b.run_id AND s.parent_id = b.stack_id) SELECT avg(is_blas::INT) AS blas, "
-      "avg(is_numpy::INT) AS numpy FROM sample JOIN below USING (run_id, stack_id) "
-      "WHERE state = 'running'");
-  ASSERT_EQ(shares.size(), 1u);
-  EXPECT_GT(shares[0]["blas"].get<double>(), 0.5) << shares;
-  EXPECT_GT(shares[0]["numpy"].get<double>(), 0.5) << shares;
+  in_turns([&] {
+    EXPECT_EQ(watch({"/usr/bin/python3", "matrices.py"}).status, 0);
+    // These are the shares with BLAS, and with NumPy between, of the samples on a processor below
+    // the function.
+    const auto shares = query(
+        "t.xsp",
+        "WITH RECURSIVE below AS (SELECT run_id, stack_id, false AS is_blas, false AS is_numpy "
+        "FROM "
+        "stack WHERE function = 'multiplies' UNION ALL SELECT s.run_id, s.stack_id, is_blas OR "
+        "s.file LIKE '%blas%', is_numpy OR s.file LIKE '%multiarray%' FROM stack s JOIN below b ON "
+        "s.run_id = b.run_id AND s.parent_id = b.stack_id) SELECT avg(is_blas::INT) AS blas, "
+        "avg(is_numpy::INT) AS numpy FROM sample JOIN below USING (run_id, stack_id) "
+        "WHERE state = 'running'");
+    ASSERT_EQ(shares.size(), 1u);
+    EXPECT_GT(shares[0]["blas"].get<double>(), 0.5) << shares;
+    EXPECT_GT(shares[0]["numpy"].get<double>(), 0.5) << shares;
+  });
 }
 
 TEST_F(RunStacksTest, AProgramThatIsKilledKeepsItsSamples) {
@@ -305,8 +324,10 @@ TEST_F(RunStacksTest, AProgramThatIsKilledKeepsItsSamples) {
              "        pass\n"
              "    os.kill(os.getpid(), signal.SIGKILL)\n"
              "doomed()\n");
-  EXPECT_EQ(watch({"python3", "dies.py"}).status, 128 + 9);
-  EXPECT_GT(seconds_in("doomed", "state = 'running'"), 0.3);
+  in_turns([&] {
+    EXPECT_EQ(watch({"python3", "dies.py"}).status, 128 + 9);
+    EXPECT_GT(seconds_in("doomed", "state = 'running'"), 0.3);
+  });
   // Lost samples are counted.
   const auto lost = scalar("t.xsp",
                            "SELECT coalesce(sum(count), 0) FROM loss WHERE cause = "
@@ -326,20 +347,24 @@ TEST_F(RunStacksTest, ChildrenOfAForkAreSeenBeforeTheirFirstSpan) {
              "    one = multiprocessing.Process(target=child)\n"
              "    one.start()\n"
              "    one.join()\n");
-  EXPECT_EQ(watch({"python3", "forks.py"}).status, 0);
-  EXPECT_GT(seconds_in("child", "state = 'running'"), 0.25);
+  in_turns([&] {
+    EXPECT_EQ(watch({"python3", "forks.py"}).status, 0);
+    EXPECT_GT(seconds_in("child", "state = 'running'"), 0.25);
+  });
 }
 
 TEST_F(RunStacksTest, AProgramWithoutPythonHasTheStatesOfItsThreads) {
-  EXPECT_EQ(watch({"sh", "-c", "read line < /dev/null; sleep 0.5; exit 3"}).status, 3);
-  const auto asleep = scalar("t.xsp",
-                             "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample "
-                             "WHERE waits_in = 'clock_nanosleep'");
-  EXPECT_NEAR(asleep.get<double>(), 0.5, 0.2);
-  const auto waits = scalar("t.xsp",
-                            "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample "
-                            "WHERE waits_in = 'wait4'");
-  EXPECT_NEAR(waits.get<double>(), 0.5, 0.2);
+  in_turns([&] {
+    EXPECT_EQ(watch({"sh", "-c", "read line < /dev/null; sleep 0.5; exit 3"}).status, 3);
+    const auto asleep = scalar("t.xsp",
+                               "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample "
+                               "WHERE waits_in = 'clock_nanosleep'");
+    EXPECT_NEAR(asleep.get<double>(), 0.5, 0.2);
+    const auto waits = scalar("t.xsp",
+                              "SELECT coalesce(sum(duration_ns), 0) / 1e9 FROM sample "
+                              "WHERE waits_in = 'wait4'");
+    EXPECT_NEAR(waits.get<double>(), 0.5, 0.2);
+  });
 }
 
 TEST_F(RunStacksTest, NobodyLooksIfThatIsNotWanted) {
@@ -365,11 +390,13 @@ TEST_F(RunStacksTest, LooksTakeNoMoreThanTheirShare) {
              "    folder = '/proc/self/task/' + task\n"
              "    if open(folder + '/comm').read().strip() == 'xsp-sampler':\n"
              "        print(int(open(folder + '/schedstat').read().split()[0]) / 2e9)\n");
-  const Finished finished = watch({"python3", "costs.py"}, {"--stacks", "1000"});
-  EXPECT_EQ(finished.status, 0) << finished.err;
-  // The limit is 0.8 per cent, plus the first look at every function.
-  EXPECT_LT(std::atof(finished.out.c_str()), 0.015) << finished.out;
-  EXPECT_GT(std::atof(finished.out.c_str()), 0.0) << finished.out;
+  in_turns([&] {
+    const Finished finished = watch({"python3", "costs.py"}, {"--stacks", "1000"});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    // The limit is 0.8 per cent, plus the first look at every function.
+    EXPECT_LT(std::atof(finished.out.c_str()), 0.015) << finished.out;
+    EXPECT_GT(std::atof(finished.out.c_str()), 0.0) << finished.out;
+  });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 """Tests score.py with given findings, and with the first lines of every program."""
 
 import pathlib
+import types
 import unittest
 
 import score
@@ -53,6 +54,22 @@ class ScoreTest(unittest.TestCase):
         others = [{"status": "skipped", "wanted": "locks"}, {"status": "failed", "wanted": "none"}]
         total = score.score([ok, *others])
         self.assertEqual(total, {"ran": 2, "skipped": 1, "right_pct": 50, "inside_pct": 0})
+
+    def gain_of(self, fast, gate_twins):
+        """Returns the gain, and the number of turns, of a twin with these rates; the planted rate is 10."""
+        rates = iter(fast)
+        options = types.SimpleNamespace(repeats=1, gate_twins=gate_twins, python="python3", xsp="xsp",
+                                        installed=None)
+        runner = score.Runner(options, pathlib.Path("."))
+        runner.rate = lambda program, mended, gpu: next(rates) if mended else 10.0
+        return runner.gain(program("locks"), "all", None)[2], len(fast) - len(list(rates))
+
+    def test_a_twin_that_seems_no_faster_has_further_turns(self):
+        self.assertEqual(self.gain_of([20, 20], True), (50, 1))
+        self.assertEqual(self.gain_of([9, 20, 20, 20], True), (100 * (1 - 10 / 14.5), 2))
+        self.assertEqual(self.gain_of([9, 9, 9, 20, 20, 20, 20], True), (100 * (1 - 10 / 14.5), 6))
+        self.assertEqual(self.gain_of([10] * 9, True), (0, score.TURNS_MAX))
+        self.assertEqual(self.gain_of([9, 20], False), (100 * (1 - 10 / 9), 1))
 
     def test_every_program_says_what_was_planted(self):
         every = score.programs()

@@ -111,7 +111,7 @@ void do_word(const char* word) {
   const auto is = [word](const char* what) { return strcmp(word, what) == 0; };
   if (is("launch")) launch();
   if (is("fork")) do_fork();
-  if (is("wait")) usleep(600'000);
+  if (is("wait")) usleep(3'000'000);
   if (is("step")) xsp_step();
   if (is("close")) close_all();
   if (is("subscribe")) subscribe();

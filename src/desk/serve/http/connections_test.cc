@@ -76,8 +76,8 @@ TEST_F(ConnectionsTest, ANewClientTakesThePlaceOfTheOneThatIsWaitedForLongest) {
 
 TEST_F(ConnectionsTest, WhatTakesTooLongIsRefused) {
   ServerOptions options;
-  options.limits.head = milliseconds(50);
-  options.limits.idle = milliseconds(50);
+  options.limits.head = milliseconds(1000);
+  options.limits.idle = milliseconds(1000);
   options.limits.body = milliseconds(50);
   options.limits.bytes_per_second = 100 << 20;
   options.max_upload_bytes = 64 << 20;

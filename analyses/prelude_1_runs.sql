@@ -338,7 +338,7 @@ CREATE OR REPLACE TEMP TABLE recording_cost AS
       FROM measured_inference WHERE fact_of('recorded_by') IS NOT NULL)
     GROUP BY run_id HAVING count(ns) > 0),
   work AS (
-    SELECT run_id, sum(duration_ns) / count(DISTINCT iteration) AS ns FROM span
+    SELECT run_id, sum(duration_ns) / count(DISTINCT (process, iteration)) AS ns FROM span
     WHERE fact_of('recorded_by') IS NOT NULL AND level = 6 AND device IS NOT NULL AND NOT is_open
       AND iteration BETWEEN 0 AND 50 GROUP BY run_id)
   SELECT e.batch, e.level, CASE WHEN o.ns IS NULL THEN 'an inference' ELSE 'a step' END AS unit,
@@ -347,7 +347,8 @@ CREATE OR REPLACE TEMP TABLE recording_cost AS
     LEFT JOIN source_run m ON m.batch = e.batch AND m.level = 2 AND m.recorded_level = 2
     LEFT JOIN distance w ON w.run_id = e.run_id
     LEFT JOIN distance o ON o.run_id = m.run_id AND w.ns IS NOT NULL
-  WHERE coalesce(o.ns > (SELECT max(ns) FROM work), true);
+  WHERE coalesce(o.ns > (SELECT max(work.ns) FROM work JOIN run_latency l USING (run_id) WHERE l.batch = e.batch),
+    true);
 
 CREATE OR REPLACE TEMP MACRO share_text(share) AS
   printf('%.*f %%', CASE WHEN share < 0.1 THEN 1 ELSE 0 END, 100 * share);

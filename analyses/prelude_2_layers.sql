@@ -111,7 +111,8 @@ CREATE OR REPLACE TEMP MACRO layer_half_widths(wanted_batch) AS TABLE
 -- Whether the model ran as a package that a compiler wrote (torch.compile's, for example).
 CREATE OR REPLACE TEMP MACRO is_package() AS EXISTS (FROM site_attribute WHERE key = 'setting.compiler');
 
--- Returns one row for each layer: its counters, which hold for the site or were counted span by span. In a package,
+-- Returns one row for each layer: its counters, which hold for the site or were counted span by span. What an execution
+-- allocates, reads and writes counts as often as the layer runs in an inference; its weights count once. In a package,
 -- calls that reserve buffers are layers of their own. A buffer belongs to the layer that writes it, so it counts as
 -- that layer's output alone.
 CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
@@ -127,12 +128,13 @@ CREATE OR REPLACE TEMP MACRO layer_counters(wanted_batch) AS TABLE
     WHERE is_package() AND run_id = chosen_layer_run(wanted_batch) AND level = 3
       AND regexp_matches(type, '(^|:)empty(_strided)?$'))
   SELECT site_id,
-    CASE WHEN is_package() THEN nullif(max(value) FILTER (name = 'allocated_bytes'), 0)
-         ELSE max(value) FILTER (name = 'allocated_bytes') END AS allocated_bytes,
-    max(value) FILTER (name = 'output_bytes') AS output_bytes,
-    max(value) FILTER (name = 'parameter_bytes') AS parameter_bytes,
-    max(value) FILTER (name = 'activation_bytes') AS activation_bytes
-  FROM counted WHERE site_id NOT IN (SELECT site_id FROM reserving) GROUP BY site_id;
+    CASE WHEN is_package() THEN nullif(max(per_inference * value) FILTER (c.name = 'allocated_bytes'), 0)
+         ELSE max(per_inference * value) FILTER (c.name = 'allocated_bytes') END AS allocated_bytes,
+    max(per_inference * value) FILTER (c.name = 'output_bytes') AS output_bytes,
+    max(value) FILTER (c.name = 'parameter_bytes') AS parameter_bytes,
+    max(per_inference * value) FILTER (c.name = 'activation_bytes') AS activation_bytes
+  FROM counted c JOIN layers(wanted_batch) l USING (site_id)
+  WHERE site_id NOT IN (SELECT site_id FROM reserving) GROUP BY site_id;
 
 -- Returns one row for each layer: its shapes, as lists of dimensions, with the weights among the inputs; and the
 -- model's own layers that it stands for.

@@ -64,6 +64,25 @@ CREATE OR REPLACE TEMP MACRO why_no_energy() AS CASE
      WHERE counters LIKE '%energy%' AND reason <> '' ORDER BY run_id LIMIT 1),
     CASE WHEN NOT EXISTS (SELECT 1 FROM run WHERE device LIKE 'cuda%') THEN 'no GPU: the runs were on the CPU' END,
     'energy: profile with --counters energy') END;
+-- The samples of the energy that lie wholly within the stretch of their run's inferences.
+CREATE OR REPLACE TEMP VIEW energy_sample AS
+  WITH stretch AS (
+    SELECT r.run_id, r.batch, min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns
+    FROM energy_run r JOIN span s USING (run_id)
+    WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open GROUP BY ALL)
+  SELECT t.run_id, t.batch, d.start_ns, d.duration_ns, d.energy_j,
+    CASE WHEN d.start_ns >= t.start_ns + 1e9 OR t.end_ns - t.start_ns < 1.5e9 THEN d.power_w END AS power_w
+  FROM stretch t JOIN device_sample d USING (run_id) JOIN energy_run r USING (run_id)
+  WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
+    AND d.device = coalesce(device_number(r.device), d.device);
+-- The number of inferences within these samples. Those at their edges count in part.
+CREATE OR REPLACE TEMP VIEW energy_inferences AS
+  SELECT i.run_id, sum(CAST(least(s.start_ns + s.duration_ns, i.start_ns + i.duration_ns)
+                            - greatest(s.start_ns, i.start_ns) AS DOUBLE) / s.duration_ns) AS inferences
+  FROM energy_sample i JOIN span s ON s.run_id = i.run_id AND s.start_ns < i.start_ns + i.duration_ns
+    AND s.start_ns + s.duration_ns > i.start_ns
+  WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open AND s.duration_ns > 0
+  GROUP BY i.run_id;
 -- The layers that were repeated alone: one row for each, and one for the whole inference.
 CREATE OR REPLACE TEMP VIEW repetition AS
   SELECT s.run_id, s.span_id, s.name, s.type = 'repetition of all' AS is_all, s.start_ns, s.duration_ns, s.device,
@@ -364,28 +383,33 @@ CREATE OR REPLACE TEMP MACRO some_inferences(wanted_batch, how_many) AS TABLE
   FROM measured_inference
   WHERE run_id = chosen_run(6, wanted_batch) AND is_typical
   QUALIFY (row_number() OVER (ORDER BY iteration, process) - 1) % greatest(1, ceil(count(*) OVER () / how_many)) = 0;
--- Returns the calls and executions in these inferences, cut to them.
+-- Returns the calls and executions in these inferences, cut to them. Each process has inferences of its own.
 CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
-  SELECT s.iteration, s.level, s.name, s.type, s.stream, s.correlation_id, s.span_id, s.layer_id,
+  SELECT i.process, s.iteration, s.level, s.name, s.type, s.device, s.stream, s.correlation_id, s.span_id, s.layer_id,
     greatest(s.start_ns, i.start_ns) AS start_ns, least(s.start_ns + s.duration_ns, i.end_ns) AS end_ns
-  FROM span s JOIN some_inferences(wanted_batch, how_many) i USING (run_id, iteration)
+  FROM span s JOIN some_inferences(wanted_batch, how_many) i
+    ON i.run_id = s.run_id AND i.iteration = s.iteration AND i.process = coalesce(s.process, 0)
   WHERE s.level >= 5 AND s.start_ns < i.end_ns AND s.start_ns + s.duration_ns >= i.start_ns;
 
 -- ---- Memory --------------------------------------------------------------------------------------------
 
 -- Returns the allocations and releases in one inference of the kernel run, pool by pool, in their order; `number`
 -- counts them. Frameworks record them only in the first few measured inferences (plugin.h, record_details). Without a
--- wanted iteration, the first that has any is used.
+-- wanted iteration, the first that has any is used. Of several processes, it is the first one's.
 CREATE OR REPLACE TEMP MACRO memory_events(wanted_batch, wanted_iteration) AS TABLE
-  WITH source AS (
-    SELECT run_id, batch, iteration, start_ns FROM (
-      SELECT chosen_run(6, wanted_batch) AS run_id, chosen_batch(6, wanted_batch) AS batch)
-      JOIN span USING (run_id) WHERE level = 2 AND depth = 0 AND iteration = coalesce(wanted_iteration,
-        (SELECT min(iteration) FROM span
-         WHERE run_id = chosen_run(6, wanted_batch) AND level = 5 AND type = 'memory' AND iteration >= 0))),
+  WITH wanted AS (
+    SELECT run_id, chosen_batch(6, wanted_batch) AS batch, iteration, coalesce(process, 0) AS process FROM span
+    WHERE run_id = chosen_run(6, wanted_batch) AND level = 5 AND type = 'memory'
+      AND (iteration = wanted_iteration OR (wanted_iteration IS NULL AND iteration >= 0))
+    ORDER BY iteration, coalesce(process, 0) LIMIT 1),
+  source AS (
+    SELECT w.run_id, w.batch, w.iteration, w.process, min(s.start_ns) AS start_ns FROM wanted w
+      JOIN span s ON s.run_id = w.run_id AND s.iteration = w.iteration AND coalesce(s.process, 0) = w.process
+    WHERE s.level = 2 AND s.depth = 0 GROUP BY ALL),
   event AS (
     SELECT s.run_id, s.span_id, s.start_ns - i.start_ns AS time_ns, s.name, i.batch, s.layer_id
-    FROM span s JOIN source i ON i.run_id = s.run_id AND i.iteration = s.iteration
+    FROM span s JOIN source i
+      ON i.run_id = s.run_id AND i.iteration = s.iteration AND i.process = coalesce(s.process, 0)
     WHERE s.level = 5 AND s.type = 'memory'),
   counted AS (
     SELECT e.run_id, e.span_id, max(value) FILTER (c.name = 'bytes') AS bytes,

@@ -15,7 +15,7 @@
 WITH inference AS (
   -- Layer and position make one number before hashing. The separate hashes of pairs would cancel out under the
   -- exclusive or.
-  SELECT r.run_id, r.batch, s.iteration,
+  SELECT r.run_id, r.batch, i.process, s.iteration,
     bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
   FROM measured_run r JOIN measured_inference i USING (run_id)
     JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process

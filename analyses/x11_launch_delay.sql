@@ -26,18 +26,19 @@ inference AS (
   SELECT any_value(batch) AS batch, count(*) AS inferences
   FROM some_inferences(CAST($batch AS INTEGER), CAST($inferences AS INTEGER))),
 execution AS (
-  SELECT iteration, correlation_id, start_ns, CASE WHEN is_kernel(type) THEN 'kernel' ELSE type END AS executes,
-    coalesce(max(end_ns) OVER (PARTITION BY iteration, stream ORDER BY start_ns
+  SELECT process, iteration, correlation_id, start_ns,
+    CASE WHEN is_kernel(type) THEN 'kernel' ELSE type END AS executes,
+    coalesce(max(end_ns) OVER (PARTITION BY process, iteration, device, stream ORDER BY start_ns
                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS stream_until_ns
   FROM inside WHERE level = 6),
 first AS (
-  SELECT iteration, correlation_id, min(start_ns) AS start_ns, min_by(executes, start_ns) AS executes,
+  SELECT process, iteration, correlation_id, min(start_ns) AS start_ns, min_by(executes, start_ns) AS executes,
     min_by(stream_until_ns, start_ns) AS stream_until_ns
-  FROM execution GROUP BY iteration, correlation_id),
+  FROM execution GROUP BY process, iteration, correlation_id),
 launch AS (
   SELECT c.name AS call, f.executes, c.end_ns - c.start_ns AS call_ns, f.start_ns - c.start_ns AS delay_ns,
     f.stream_until_ns > c.end_ns AS queued
-  FROM inside c JOIN first f USING (iteration, correlation_id) WHERE c.level = 5)
+  FROM inside c JOIN first f USING (process, iteration, correlation_id) WHERE c.level = 5)
 SELECT any_value(batch) AS batch, call, executes, count(*) / any_value(inferences) AS launches,
   median(call_ns) AS call_ns, median(delay_ns) AS delay_ns, quantile_cont(delay_ns, 0.9) AS p90_ns,
   quantile_cont(delay_ns, 0.99) AS p99_ns, max(delay_ns) AS max_ns,

@@ -22,50 +22,32 @@
 -- @column uncertainty_j j Half the width of energy_j's 95 % interval; empty: fewer than three samples.
 -- @column uncertainty_pct pct uncertainty_j in percent of energy_j.
 -- @column uncertainty_note text The method of the interval, or the reason why there is none.
--- @column input_j j Energy of an input, in joules: energy_j / batch.
+-- @column input_j j Energy of an input, in joules: energy_j / batch. Empty: the batch size is not known.
 -- @column mean_w w Mean power: energy / stretch, in watts.
 -- @column power_w w Mean of the power that the device reported, in watts.
 -- @column power_energy_j j Energy by the reported power, in joules: energy_j / (1 + agreement_pct / 100).
 -- @column agreement_pct pct Percentage by which the energy of the samples that have both exceeds the reported power.
 -- @column million_kwh number Energy of a million inputs, in kilowatt-hours.
-WITH stretch AS (
-  SELECT r.run_id, r.batch, min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns
-  FROM energy_run r JOIN span s USING (run_id)
-  WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open GROUP BY ALL),
-inside AS (
-  SELECT t.run_id, t.batch, d.start_ns, d.duration_ns, d.energy_j,
-    CASE WHEN d.start_ns >= t.start_ns + 1e9 OR t.end_ns - t.start_ns < 1.5e9 THEN d.power_w END AS power_w
-  FROM stretch t JOIN device_sample d USING (run_id) JOIN energy_run r USING (run_id)
-  WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
-    AND d.device = coalesce(device_number(r.device), d.device)),
--- Inferences within the samples, those at their edges in part.
-counted AS (
-  SELECT i.run_id, sum(CAST(least(s.start_ns + s.duration_ns, i.start_ns + i.duration_ns)
-                            - greatest(s.start_ns, i.start_ns) AS DOUBLE) / s.duration_ns) AS inferences
-  FROM inside i JOIN span s ON s.run_id = i.run_id AND s.start_ns < i.start_ns + i.duration_ns
-    AND s.start_ns + s.duration_ns > i.start_ns
-  WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open AND s.duration_ns > 0
-  GROUP BY i.run_id),
-total AS (
+WITH total AS (
   SELECT run_id, any_value(batch) AS batch, count(*) AS samples, sum(duration_ns) AS stretch_ns,
     sum(energy_j) AS energy_j, weighted_mean(power_w, duration_ns) AS power_w,
     1e9 * sum(energy_j) FILTER (power_w IS NOT NULL) / sum(duration_ns) FILTER (power_w IS NOT NULL) AS beside_w,
     CASE WHEN count(*) >= 3 THEN
       student_t(count(*) - 1) * stddev_samp(1e9 * energy_j / duration_ns) / sqrt(count(*)) END AS between_w,
     (max(duration_ns) - min(duration_ns)) / 2 AS edge_ns
-  FROM inside GROUP BY run_id),
+  FROM energy_sample GROUP BY run_id),
 mean AS (
   SELECT batch, inferences, samples, stretch_ns, stretch_ns / inferences AS latency_ns,
     energy_j / inferences AS energy_j,
     sqrt(pow(between_w * stretch_ns / 1e9, 2) + 2 * pow(1e-9 * edge_ns * 1e9 * energy_j / stretch_ns, 2)) / inferences
       AS uncertainty_j,
     1e9 * energy_j / stretch_ns AS mean_w, power_w, beside_w
-  FROM total JOIN counted USING (run_id) WHERE inferences > 0)
+  FROM total JOIN energy_inferences USING (run_id) WHERE inferences > 0)
 SELECT batch, inferences, samples, stretch_ns, latency_ns, energy_j, uncertainty_j,
   pct(uncertainty_j, energy_j) AS uncertainty_pct, uncertainty_note(samples) AS uncertainty_note,
-  energy_j / batch AS input_j, mean_w, power_w,
+  energy_j / inputs_of(batch) AS input_j, mean_w, power_w,
   energy_j * power_w / beside_w AS power_energy_j,
   pct(beside_w - power_w, power_w) AS agreement_pct,
-  1e6 * energy_j / batch / 3.6e6 AS million_kwh
+  1e6 * energy_j / inputs_of(batch) / 3.6e6 AS million_kwh
 FROM mean
 ORDER BY batch

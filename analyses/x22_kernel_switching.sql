@@ -46,7 +46,7 @@ counted AS (
 SELECT s.ordinal AS index, c.layer, s.type, c.batch, switches,
   array_to_string(list_transform(list_filter(range(1, len(labels) + 1), lambda i: i = 1 OR labels[i] <> labels[i - 1]),
     lambda i: labels[i]), ', ') AS kernels,
-  latency_ns AS kernel_latency_ns, latency_ns / c.batch AS per_input_ns, layers_switching, layers,
+  latency_ns AS kernel_latency_ns, latency_ns / inputs_of(c.batch) AS per_input_ns, layers_switching, layers,
   layers_matched
 FROM compared c JOIN piece p ON p.layer IS NOT DISTINCT FROM c.layer AND p.batch = c.batch
   JOIN counted n ON n.batch = c.batch LEFT JOIN site s ON s.run_id = c.run_id AND s.site_id = c.site_id

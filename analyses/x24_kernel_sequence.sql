@@ -19,7 +19,7 @@
 -- @column unmatched text The first kernel that was not matched, and the reason.
 WITH fact AS MATERIALIZED (FROM kernel_facts(kernel_batches(), 'measured')),
 inference AS (
-  SELECT r.batch, s.iteration,
+  SELECT r.batch, i.process, s.iteration,
     bit_xor(hash(CAST(s.site_id AS BIGINT) * 4294967296 + s.ordinal)) AS sequence
   FROM measured_run r JOIN measured_inference i USING (run_id)
     JOIN span s ON s.run_id = i.run_id AND s.iteration = i.iteration AND coalesce(s.process, 0) = i.process

@@ -55,16 +55,9 @@ layer AS (
     r.* EXCLUDE (name, is_all, energy_j)
   FROM layers((SELECT batch FROM chosen)) l JOIN repeated r ON r.name = l.name AND NOT r.is_all),
 -- Computed as in the analysis energy.
-stretch AS (
-  SELECT min(s.start_ns) AS start_ns, max(s.start_ns + s.duration_ns) AS end_ns,
-    count(*) AS inferences
-  FROM chosen JOIN span s USING (run_id) WHERE s.level = 2 AND s.depth = 0 AND s.iteration >= 0 AND NOT s.is_open),
 whole AS (
-  SELECT
-    sum(d.energy_j) / sum(d.duration_ns) * any_value(t.end_ns - t.start_ns) / any_value(t.inferences) AS inference_j
-  FROM stretch t, chosen JOIN device_sample d USING (run_id)
-  WHERE d.start_ns >= t.start_ns AND d.start_ns + d.duration_ns <= t.end_ns AND d.energy_j IS NOT NULL
-    AND d.device = coalesce(device_number(chosen.device), d.device))
+  SELECT sum(energy_j) / any_value(inferences) AS inference_j
+  FROM chosen JOIN energy_sample USING (run_id) JOIN energy_inferences USING (run_id))
 SELECT batch, ordinal AS index, name AS layer, type, energy_j, uncertainty_pct,
   uncertainty_note(samples) AS uncertainty_note, pct(energy_j, sum(energy_j) OVER ()) AS share_pct, mean_w,
   alone_ns, replays, samples,

@@ -2,6 +2,7 @@
 // against all others, and the mean over the classes (multi_class='ovr', average='macro'). Two
 // classes whose scores sum to 1 have the same area. Ties count half.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -51,6 +52,9 @@ Result<Ranking> ranked(std::span<const Pair> pairs, const std::string& label) {
     if (at >= predicted.scores.size()) {
       return failed(item_text(i) + "has no score for '" + label +
                     "': the area under the curve needs the scores of all classes");
+    }
+    if (std::isnan(predicted.scores[at])) {
+      return failed(item_text(i) + "has a score for '" + label + "' that is not a number");
     }
     ranking.scores.push_back(predicted.scores[at]);
     ranking.is_member.push_back(right.labels[0] == label);

@@ -2,14 +2,14 @@
 -- @rule Some ranks wait in communication for ranks that arrive late.
 -- @needs watched
 -- If a rank communicates for longer than the last rank, it waits for the last rank for the difference.
-WITH rank AS (
-  SELECT s.process, sum(s.duration_ns) AS total_ns
-  FROM span s WHERE s.run_id = finding_run_id() AND s.level = 6 AND is_communication(s.name)
-    AND s.iteration >= 0 GROUP BY s.process),
-step AS (
-  SELECT process, count(*) AS steps FROM finding_steps
-  WHERE run_id = finding_run_id() GROUP BY process),
-each AS (SELECT process, total_ns / steps AS ns FROM rank JOIN step USING (process))
+-- Communication in a step is not always within a call of the model: that of a backward pass is not.
+WITH step AS (
+  SELECT process, count(*) AS steps, min(start_ns) AS start_ns, max(start_ns + duration_ns) AS end_ns
+  FROM finding_steps WHERE run_id = finding_run_id() AND part = 'steady' GROUP BY process),
+each AS (
+  SELECT s.process, sum(s.duration_ns) / any_value(steps) AS ns
+  FROM span s JOIN step t ON t.process = s.process AND s.start_ns >= t.start_ns AND s.start_ns < t.end_ns
+  WHERE s.run_id = finding_run_id() AND s.level = 6 AND is_communication(s.name) GROUP BY s.process)
 SELECT printf('Of %d ranks one communicates for %s a step and another for %s: they wait for process %d, which is last.',
     count(*), time_text(max(ns)), time_text(min(ns)), min_by(process, ns)) AS finding,
   'kernel' AS level, avg(ns) - min(ns) AS gain_ns,

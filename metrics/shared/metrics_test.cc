@@ -151,6 +151,14 @@ TEST(Metrics, WhatAnItemLacksIsNamed) {
             "item 1: has no score for 'a': the area under the curve needs the scores of all "
             "classes");
   Pair pair;
+  pair.predicted.labels = {"a", "b"};
+  pair.predicted.scores = {0.4, std::nan("")};
+  pair.right.labels = {"a"};
+  Pair other = pair;
+  other.predicted.scores = {0.4, 0.6};
+  other.right.labels = {"b"};
+  EXPECT_EQ(error_of("roc_auc", {other, pair}), "item 2: has a score for 'b' that is not a number");
+  pair = {};
   pair.predicted.values = {1, 2};
   pair.right.values = {1};
   EXPECT_EQ(error_of("frame_f1", {pair}), "item 1: has 2 cells of frames, but 1 right ones");

@@ -20,7 +20,7 @@ Status write_facts(store::Database& database, const std::map<std::string, std::s
 
 Status complete_runs(store::Database& database) {
   XSP_CHECK_OK(database.execute(
-      "UPDATE run SET iterations = (SELECT count(DISTINCT iteration) FROM span "
+      "UPDATE run SET iterations = (SELECT count(DISTINCT (process, iteration)) FROM span "
       "  WHERE span.run_id = run.run_id AND level = 2 AND iteration >= 0), "
       // A run that was exported has its own already.
       "framework = coalesce((SELECT max(value) FROM site_attribute WHERE key = 'framework'), "

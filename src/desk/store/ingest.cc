@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include "desk/correlate/correlate.h"
 #include "desk/store/appender.h"
@@ -89,16 +92,69 @@ Status insert_run(Database& database, const RunInfo& run) {
   return Ok{};
 }
 
-Status insert_site_names(Database& database, const trace::Reader& reader, const Part& part) {
+// Numbers the sites of a run. Equal sites of several traces are one: the processes of a program run
+// the same layers. So are equal sites of one trace, as modules that are made anew at each call.
+class SiteNumbers {
+ public:
+  explicit SiteNumbers(int32_t last) : last_(last) {}
+  // Returns the number of each of the trace's sites, by their ids there, and adds those that are
+  // new to `added`.
+  std::vector<int32_t> number(const trace::Reader& reader, std::vector<const trace::Site*>* added);
+
+ private:
+  static std::string text_of(const trace::Site& site);
+
+  int32_t last_;
+  std::unordered_map<std::string, int32_t> known_;
+};
+
+std::vector<int32_t> SiteNumbers::number(const trace::Reader& reader,
+                                         std::vector<const trace::Site*>* added) {
+  std::vector<int32_t> numbers(1);
+  for (const trace::Site& site : reader.sites()) {
+    const auto [found, is_new] = known_.try_emplace(text_of(site), last_ + 1);
+    if (is_new) {
+      ++last_;
+      added->push_back(&site);
+    }
+    if (site.id >= numbers.size()) numbers.resize(size_t{site.id} + 1);
+    numbers[site.id] = found->second;
+  }
+  return numbers;
+}
+
+// Returns all that is known of a site, with the length of each part before it.
+std::string SiteNumbers::text_of(const trace::Site& site) {
+  std::string text = std::to_string(site.level);
+  const auto add = [&text](std::string_view part) {
+    text += ' ' + std::to_string(part.size()) + ' ';
+    text += part;
+  };
+  add(site.name);
+  add(site.type);
+  for (const auto& [key, value] : site.attributes) {
+    add(key);
+    add(value);
+  }
+  for (const auto& [key, value] : site.counters) {
+    add(key);
+    add({reinterpret_cast<const char*>(&value), sizeof value});
+  }
+  return text;
+}
+
+using Sites = std::vector<const trace::Site*>;
+
+Status insert_site_names(Database& database, const Sites& added, const Part& part) {
   Database::State& state = database.state();
   XSP_TRY(TableAppender sites,
           TableAppender::open(state.connection.get(), state.name, "span_site"));
   std::deque<BorrowedText> texts;
   size_t rows = 0;
-  for (const trace::Site& site : reader.sites()) {
-    const BorrowedText& name = texts.emplace_back(site.name, state.replaced_texts);
-    const BorrowedText& type = texts.emplace_back(site.type, state.replaced_texts);
-    sites.column<int32_t>(0)[rows] = part.first_site + static_cast<int32_t>(site.id);
+  for (const trace::Site* site : added) {
+    const BorrowedText& name = texts.emplace_back(site->name, state.replaced_texts);
+    const BorrowedText& type = texts.emplace_back(site->type, state.replaced_texts);
+    sites.column<int32_t>(0)[rows] = part.sites[site->id];
     sites.column<duckdb_string_t>(1)[rows] = name.get();
     sites.column<duckdb_string_t>(2)[rows] = type.get();
     sites.set_null(2, rows, type.is_empty());
@@ -110,26 +166,23 @@ Status insert_site_names(Database& database, const trace::Reader& reader, const 
   return sites.close();
 }
 
-Status insert_sites(Database& database, int32_t run_id, const trace::Reader& reader,
-                    const Part& part) {
+Status insert_sites(Database& database, int32_t run_id, const Sites& added, const Part& part) {
   Database::State& state = database.state();
   XSP_TRY(FactAppender attributes,
           FactAppender::open(state.connection.get(), state.name, "site_attribute"));
   XSP_TRY(FactAppender counters,
           FactAppender::open(state.connection.get(), state.name, "site_counter"));
-  XSP_CHECK_OK(insert_site_names(database, reader, part));
+  XSP_CHECK_OK(insert_site_names(database, added, part));
   std::deque<std::string> keys;  // keeps the keys in place while the appenders borrow them
-  for (const trace::Site& site : reader.sites()) {
-    for (const auto& [key, value] : site.attributes) {
+  for (const trace::Site* site : added) {
+    for (const auto& [key, value] : site->attributes) {
       keys.push_back(keep_text(key, state.replaced_texts));
-      XSP_CHECK_OK(attributes.add(run_id, part.first_site + int64_t{site.id},
-                                  borrow_text(keys.back()),
+      XSP_CHECK_OK(attributes.add(run_id, part.sites[site->id], borrow_text(keys.back()),
                                   keep_text(value, state.replaced_texts)));
     }
-    for (const auto& [key, value] : site.counters) {
+    for (const auto& [key, value] : site->counters) {
       keys.push_back(keep_text(key, state.replaced_texts));
-      XSP_CHECK_OK(counters.add(run_id, part.first_site + int64_t{site.id},
-                                borrow_text(keys.back()), value));
+      XSP_CHECK_OK(counters.add(run_id, part.sites[site->id], borrow_text(keys.back()), value));
     }
   }
   XSP_CHECK_OK(attributes.close());
@@ -140,7 +193,10 @@ using Losses = std::map<std::pair<std::string, std::string>, uint64_t>;
 
 // The totals over all traces of a run.
 struct Whole {
-  Part next;  // offsets of the next trace
+  explicit Whole(int32_t last_site) : sites(last_site) {}
+
+  Part next;  // the place of the next trace
+  SiteNumbers sites;
   Losses losses;
   correlate::Facts facts;
   StackTree stacks;
@@ -232,9 +288,6 @@ Status insert_spans(Database& database, const RunInfo& run, const trace::Reader&
   SpanSource::detach(&database.state());
   if (source.error()) return *source.error();
   next->first_span = std::max(next->first_span, source.last_span());
-  uint32_t last_site = 0;
-  for (const trace::Site& site : reader.sites()) last_site = std::max(last_site, site.id);
-  next->first_site += static_cast<int32_t>(last_site);
   next->first_correlation += kCorrelationsOfATrace;
   return status;
 }
@@ -244,7 +297,9 @@ Status insert_spans(Database& database, const RunInfo& run, const trace::Reader&
 Status ingest_trace(Database& database, duckdb_connection values, const RunInfo& run,
                     const RunTrace& trace, Whole* whole) {
   XSP_TRY(const trace::Reader reader, trace::Reader::open(trace.path));
-  XSP_CHECK_OK(insert_sites(database, run.run_id, reader, whole->next));
+  Sites added;
+  whole->next.sites = whole->sites.number(reader, &added);
+  XSP_CHECK_OK(insert_sites(database, run.run_id, added, whole->next));
   XSP_TRY(ValueWriter writer,
           ValueWriter::open(values, &database.state(), run.run_id, reader, whole->next));
   correlate::Options options;
@@ -276,8 +331,8 @@ Result<int32_t> prepare_spans(Database& database) {
 Result<IngestReport> ingest_traces(Database& database, duckdb_connection values, const RunInfo& run,
                                    const std::vector<RunTrace>& traces) {
   XSP_CHECK_OK(insert_run(database, run));
-  Whole whole;
-  XSP_TRY(whole.next.first_site, prepare_spans(database));
+  XSP_TRY(const int32_t last_site, prepare_spans(database));
+  Whole whole(last_site);
   for (const RunTrace& trace : traces) {
     XSP_CHECK_OK(ingest_trace(database, values, run, trace, &whole));
   }

@@ -378,6 +378,43 @@ TEST_F(IngestTest, TheTracesOfARunsProcessesShareItsNumbersAndFindTheirParents) 
             Value(int64_t{12}));
 }
 
+// The layers of a program's processes are the same layers. A fact makes a site another one.
+TEST_F(IngestTest, EqualSitesOfAllTracesAreOne) {
+  const auto with_bytes = [](double bytes) {
+    const uint32_t site = xsp_new_site(XSP_LEVEL_LAYER, "gelu", "Gelu");
+    xsp_site_counter(site, "output_bytes", bytes);
+    xsp_complete_span span = {};
+    span.struct_size = sizeof span;
+    span.site_id = site;
+    span.start_ns = xsp_now_ns();
+    span.duration_ns = 10;
+    xsp_emit(&span);
+  };
+  record(
+      [&] {
+        infer();
+        with_bytes(64);
+        with_bytes(64);
+      },
+      "a.xtrace");
+  record(
+      [&] {
+        with_bytes(32);
+        with_bytes(64);
+        infer();
+      },
+      "b.xtrace");
+  const std::vector<fs::path> traces = {path("a.xtrace"), path("b.xtrace")};
+  ASSERT_TRUE(ingest(*database_, sample_run(), traces).ok());
+  EXPECT_EQ(one("SELECT string_agg(concat(name, ' ', n), ', ' ORDER BY name, n) FROM (SELECT name, "
+                "count(*) AS n FROM span WHERE level = 3 GROUP BY site_id, name)"),
+            Value(std::string("a loop with a long name 12, conv1 12, gelu 1, gelu 3, relu 12")));
+  EXPECT_EQ(one("SELECT string_agg(concat(name, ' ', value), ', ' ORDER BY name, value) FROM "
+                "site_counter JOIN (SELECT DISTINCT site_id, name AS site FROM span) USING "
+                "(site_id) WHERE site = 'gelu' OR site = 'conv1'"),
+            Value(std::string("output_bytes 32.0, output_bytes 64.0, output_bytes 512.0")));
+}
+
 TEST_F(IngestTest, ProcessesThatRanOneAfterAnotherCountOnWhereTheLastEnded) {
   record([] { infer(); }, "a.xtrace");
   record([] { infer(); }, "b.xtrace");

@@ -297,7 +297,7 @@ void SpanSource::write_places(Spans spans, duckdb_data_chunk chunk) const {
     thread.set(i, static_cast<int32_t>(span.thread));
     device.set(i, static_cast<int32_t>(span.device) - 1, span.device == 0);
     stream.set(i, static_cast<int32_t>(span.stream) - 1, span.stream == 0);
-    site.set(i, part_.first_site + static_cast<int32_t>(span.site));
+    site.set(i, part_.sites[span.site]);
   }
 }
 

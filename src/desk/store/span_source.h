@@ -27,10 +27,10 @@
 
 namespace xsp::store {
 
-// The offsets of one trace's numbers within its run.
+// The place of one trace's numbers within its run.
 struct Part {
-  int64_t first_span = 0;  // added to the ids of spans
-  int32_t first_site = 0;
+  int64_t first_span = 0;      // added to the ids of spans
+  std::vector<int32_t> sites;  // the run's ids of the trace's sites
   int64_t first_correlation = 0;
   int warmup_iterations = 0;  // number of warm-up iterations of this trace
   int iterations_before = 0;  // sums over the traces before: measured iterations, and warm-up

@@ -49,6 +49,7 @@ struct Event {
   char phase = 0;
   std::string category;
   std::optional<int64_t> start_ns;
+  std::optional<int64_t> duration_ns;
   ForeignSpan span;
 
   ForeignRun described() const {
@@ -81,25 +82,63 @@ T value_or(simdjson::simdjson_result<T> result, T otherwise) {
 // their spans are of one run, whatever they call `run`.
 constexpr std::string_view kRunEvent = "xsp_run";
 
+// The digits of a decimal number, which may have an exponent: 1.25e3 has 125, and 4 before the dot.
+struct Decimal {
+  bool is_negative = false;
+  std::string digits;
+  int64_t before_dot = 0;  // may be negative, or more than there are digits
+};
+
+std::optional<Decimal> decimal_of(std::string_view text) {
+  Decimal number;
+  size_t at = 0;
+  const auto take_digits = [&] {
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') number.digits += text[at++];
+  };
+  if (at < text.size() && text[at] == '-') {
+    number.is_negative = true;
+    ++at;
+  }
+  take_digits();
+  number.before_dot = static_cast<int64_t>(number.digits.size());
+  if (at < text.size() && text[at] == '.') {
+    ++at;
+    take_digits();
+  }
+  if (number.digits.empty()) return std::nullopt;
+  if (at == text.size()) return number;
+  if (text[at] != 'e' && text[at] != 'E') return std::nullopt;
+  ++at;
+  if (at < text.size() && text[at] == '+') ++at;
+  int exponent = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + at, end, exponent);
+  if (error != std::errc() || rest != end) return std::nullopt;
+  number.before_dot += exponent;
+  return number;
+}
+
 // Reads microseconds as nanoseconds, exactly: a double has too few digits for UNIX time.
 std::optional<int64_t> nanoseconds_of(std::string_view text) {
   while (!text.empty() && (text.back() <= ' ' || text.back() == '"')) text.remove_suffix(1);
   if (!text.empty() && text.front() == '"') text.remove_prefix(1);
-  const bool is_negative = !text.empty() && text.front() == '-';
-  if (is_negative) text.remove_prefix(1);
-  int64_t whole = 0;
-  const auto [dot, error] = std::from_chars(text.data(), text.data() + text.size(), whole);
-  if (error != std::errc() || whole < 0 || whole > kNanosecondsMax / 1000) return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(dot - text.data()));
-  if (text.find_first_of("eE") != std::string_view::npos) return std::nullopt;
-  int64_t part = 0, unit = 100;
-  for (size_t i = 1; i < text.size() && text[0] == '.'; ++i, unit /= 10) {
-    if (text[i] < '0' || text[i] > '9') return std::nullopt;
-    // The fourth decimal rounds.
-    part += i == 4 ? (text[i] >= '5' ? 1 : 0) : unit * (text[i] - '0');
+  const std::optional<Decimal> number = decimal_of(text);
+  if (!number) return std::nullopt;
+  constexpr int64_t kShift = 3;  // from microseconds
+  const int64_t wanted = number->before_dot + kShift;
+  const auto digit = [&](int64_t i) {
+    const bool is_written = i >= 0 && i < static_cast<int64_t>(number->digits.size());
+    return is_written ? number->digits[static_cast<size_t>(i)] - '0' : 0;
+  };
+  int64_t all = 0;
+  for (int64_t i = 0; i < wanted; ++i) {
+    all = all * 10 + digit(i);
+    if (all > kNanosecondsMax) return std::nullopt;
+    // Zeros follow a zero, whatever the exponent.
+    if (all == 0 && i >= static_cast<int64_t>(number->digits.size())) break;
   }
-  const int64_t all = whole * 1000 + part;
-  return is_negative ? -all : all;
+  if (digit(wanted) >= 5) ++all;  // the first digit that is left out rounds
+  return number->is_negative ? -all : all;
 }
 
 // A process or a thread may be named by a number or by a text.
@@ -209,7 +248,7 @@ class EventParser {
       } else if (key == "ts") {
         event.start_ns = nanoseconds_of(value.raw_json_token());
       } else if (key == "dur") {
-        event.span.duration_ns = nanoseconds_of(value.raw_json_token()).value_or(0);
+        event.duration_ns = nanoseconds_of(value.raw_json_token());
       } else if (key == "pid") {
         event.span.process = number_of_place(value);
       } else if (key == "tid") {
@@ -289,12 +328,14 @@ class ChromeReader {
       if (kSilent.find(event.phase) == std::string_view::npos) ++left_out_;
       return Ok{};
     }
-    if (!event.start_ns) {
+    // An event of the phase X must have a duration: without one it is no event of 0 ns.
+    if (!event.start_ns || (event.phase == 'X' && !event.duration_ns)) {
       ++left_out_;
       return Ok{};
     }
     if (runs_.count(event.span.run) == 0) event.span.run = 0;
     event.span.start_ns = base_ns_ + *event.start_ns;
+    event.span.duration_ns = event.duration_ns.value_or(0);
     // Some profilers give each device a process of its own. A launch and its kernels are found in
     // one.
     if (hosts_.size() == 1) event.span.process = *hosts_.begin();

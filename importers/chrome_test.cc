@@ -63,6 +63,39 @@ TEST_F(ChromeImporter, TimesAreExactToTheNanosecond) {
   EXPECT_EQ(spans[2].duration_ns, 2001);
 }
 
+TEST_F(ChromeImporter, TimesMayHaveExponents) {
+  const auto spans = read(R"({"traceEvents":[
+      {"ph":"X","name":"a","ts":1.7000000000000123e15,"dur":1e+06},
+      {"ph":"X","name":"b","ts":2.5e1,"dur":2.5E3},
+      {"ph":"X","name":"c","ts":"12345.6e-1","dur":12.34e-1},
+      {"ph":"X","name":"d","ts":0e999999999,"dur":5e-4},
+      {"ph":"X","name":"e","ts":-1e0,"dur":49e-5},
+      {"ph":"X","name":"f","ts":0.00000125E+7,"dur":1e-999}]})");
+  std::vector<std::pair<int64_t, int64_t>> times;
+  for (const ForeignSpan& span : spans) times.emplace_back(span.start_ns, span.duration_ns);
+  const std::vector<std::pair<int64_t, int64_t>> expected = {{1700000000000012300, 1000000000},
+                                                             {25000, 2500000},
+                                                             {1234560, 1234},
+                                                             {0, 1},  // half a nanosecond rounds up
+                                                             {-1000, 0},
+                                                             {12500, 0}};
+  EXPECT_EQ(times, expected);
+  EXPECT_EQ(left_out, 0u);
+}
+
+TEST_F(ChromeImporter, EventsWithoutReadableTimesAreLeftOut) {
+  const auto spans = read(R"([
+      {"ph":"X","name":"a","ts":1}, {"ph":"X","name":"b","ts":1,"dur":null},
+      {"ph":"X","name":"c","ts":null,"dur":1}, {"ph":"X","name":"d","ts":1,"dur":"long"},
+      {"ph":"X","name":"e","ts":1,"dur":1e}, {"ph":"X","name":"f","ts":1,"dur":1e99},
+      {"ph":"X","name":"g","ts":1,"dur":1e2147483648}, {"ph":"X","name":"h","ts":1,"dur":1.5.2},
+      {"ph":"X","name":"i","ts":1,"dur":"-"}, {"ph":"X","name":"j","ts":1,"dur":12 ms},
+      {"ph":"X","name":"fine","ts":1,"dur":1}])");
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].name, "fine");
+  EXPECT_EQ(left_out, 10u);
+}
+
 TEST_F(ChromeImporter, TheBaseMayFollowTheEvents) {
   const auto spans = read(R"({"traceEvents":[{"ph":"X","name":"a","ts":1.5,"dur":1}],
       "baseTimeNanoseconds":1700000000000000000})");

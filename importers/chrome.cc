@@ -5,8 +5,12 @@
 // level is that of `args.level`, or follows from the category that profilers of GPUs write; else it
 // is application. Device, stream and correlation id are taken from `args`. Times are microseconds,
 // with the nanoseconds as decimals, since baseTimeNanoseconds, if the file has that.
+//
+// PyTorch's profiler (Kineto) gives each device a process of its own: its spans move to that of
+// their launch.
 #include <simdjson.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -36,6 +40,12 @@ constexpr Category kCategories[] = {
     {"cuda_driver", XSP_LEVEL_API},   {"cpu_op", XSP_LEVEL_LAYER},
 };
 
+// The bits of a thread above these are its lane: see desk/correlate/rules.h.
+constexpr int kLaneBits = 22;
+
+// The time of a user's annotation on a stream. Kineto does not always name the stream in `args`.
+constexpr std::string_view kDeviceAnnotation = "gpu_user_annotation";
+
 // Returns 0 if the category does not tell.
 uint32_t level_of_category(std::string_view category) {
   for (const Category& known : kCategories) {
@@ -50,6 +60,8 @@ struct Event {
   std::string category;
   std::optional<int64_t> start_ns;
   std::optional<int64_t> duration_ns;
+  uint32_t track = 0;  // the thread as it is written: events of the phases B and E share it
+  bool is_on_device = false;
   ForeignSpan span;
 
   ForeignRun described() const {
@@ -268,8 +280,13 @@ class EventParser {
     if (!has_level) span.level = level_of_category(event->category);
     if (span.level == 0) span.level = XSP_LEVEL_APPLICATION;
     if (!has_level && span.type.empty()) span.type = event->category;
+    event->track = thread.value_or(0);
+    // A runtime's call may name the stream that it is for.
+    const bool names_place = span.level != XSP_LEVEL_API && (span.stream || span.device);
+    const bool is_of_stream = names_place || event->category == kDeviceAnnotation;
+    event->is_on_device = is_of_stream || span.level == XSP_LEVEL_KERNEL;
     // The track of a stream is no thread.
-    if (span.thread == 0 && !span.stream && !span.device) span.thread = thread.value_or(0);
+    if (span.thread == 0 && !is_of_stream) span.thread = event->track;
   }
 
   json::parser parser_;
@@ -280,10 +297,12 @@ class ChromeReader {
   ChromeReader(std::filesystem::path file, SpanSink& sink) : file_(std::move(file)), sink_(sink) {}
 
   Result<uint64_t> read() {
-    XSP_CHECK_OK(each_event([this](Event& event) -> Status {
-      if (event.span.level != XSP_LEVEL_KERNEL && is_span(event)) hosts_.insert(event.span.process);
+    XSP_CHECK_OK(each_event([this](const Event& event) -> Status {
+      if (is_of_host(event)) hosts_.insert(event.span.process);
       return Ok{};
     }));
+    // With one host, every launch is there.
+    if (hosts_.size() > 1) XSP_CHECK_OK(find_launches());
     left_out_ = 0;
     XSP_CHECK_OK(each_event([this](Event& event) { return take(event); }));
     left_out_ += open_count_;
@@ -291,8 +310,45 @@ class ChromeReader {
   }
 
  private:
+  struct Launch {
+    uint64_t correlation = 0;
+    uint32_t process = 0;
+    auto operator<=>(const Launch&) const = default;
+  };
+
   static bool is_span(const Event& event) {
     return event.phase == 'X' || event.phase == 'B' || event.phase == 'E';
+  }
+
+  // A process is a host if it launches or has layers. Others have only annotations, or what a
+  // profiler tells of itself.
+  static bool is_of_host(const Event& event) {
+    return is_span(event) && !event.is_on_device &&
+           (event.span.level > XSP_LEVEL_APPLICATION || event.span.correlation != 0);
+  }
+
+  Status find_launches() {
+    XSP_CHECK_OK(each_event([this](const Event& event) -> Status {
+      const ForeignSpan& span = event.span;
+      if (is_of_host(event) && span.correlation != 0) {
+        launches_.push_back({span.correlation, span.process});
+      }
+      return Ok{};
+    }));
+    std::sort(launches_.begin(), launches_.end());
+    launches_.erase(std::unique(launches_.begin(), launches_.end()), launches_.end());
+    return Ok{};
+  }
+
+  // A launch and its executions are found only in one process. A run that xsp exported has them
+  // there. Several hosts may have used one correlation id: then the span stays where it is.
+  uint32_t process_of(const Event& event) const {
+    const uint32_t own = event.span.process;
+    if (!event.is_on_device || event.span.run != 0 || hosts_.count(own) > 0) return own;
+    if (hosts_.size() == 1) return *hosts_.begin();
+    const auto found =
+        std::ranges::equal_range(launches_, event.span.correlation, {}, &Launch::correlation);
+    return found.size() == 1 ? found.front().process : own;
   }
 
   template <typename Take>
@@ -336,30 +392,37 @@ class ChromeReader {
     if (runs_.count(event.span.run) == 0) event.span.run = 0;
     event.span.start_ns = base_ns_ + *event.start_ns;
     event.span.duration_ns = event.duration_ns.value_or(0);
-    // Some profilers give each device a process of its own. A launch and its kernels are found in
-    // one.
-    if (hosts_.size() == 1) event.span.process = *hosts_.begin();
+    auto* stack = event.phase == 'X' ? nullptr : &open_[{event.span.process, event.track}];
+    event.span.process = process_of(event);
+    if (event.is_on_device && event.span.run == 0) set_apart(&event);
     if (event.phase == 'X') return add(event.span);
-    return event.phase == 'B' ? begin(std::move(event)) : end(event);
+    return event.phase == 'B' ? begin(std::move(event), stack) : end(event, stack);
   }
 
-  Status begin(Event event) {
+  // An annotation of a stream counts as a span of the host. It launches nothing. On a lane of its
+  // stream it contains no kernel, and meets no annotation of another stream.
+  static void set_apart(Event* event) {
+    ForeignSpan& span = event->span;
+    if (span.level != XSP_LEVEL_APPLICATION) return;
+    span.correlation = 0;
+    if (span.thread == 0) span.thread = (1 + span.stream.value_or(event->track) % 511) << kLaneBits;
+  }
+
+  Status begin(Event event, std::vector<ForeignSpan>* stack) {
     if (++open_count_ > kOpenMax) {
       return corrupt(file_.string() + ": more than a million events that never end");
     }
-    auto& stack = open_[{event.span.process, event.span.thread}];
-    stack.push_back(std::move(event.span));
+    stack->push_back(std::move(event.span));
     return Ok{};
   }
 
-  Status end(const Event& event) {
-    auto& stack = open_[{event.span.process, event.span.thread}];
-    if (stack.empty()) {
+  Status end(const Event& event, std::vector<ForeignSpan>* stack) {
+    if (stack->empty()) {
       ++left_out_;
       return Ok{};
     }
-    ForeignSpan span = std::move(stack.back());
-    stack.pop_back();
+    ForeignSpan span = std::move(stack->back());
+    stack->pop_back();
     --open_count_;
     span.duration_ns = event.span.start_ns - span.start_ns;
     return add(span);
@@ -375,12 +438,13 @@ class ChromeReader {
   std::filesystem::path file_;
   SpanSink& sink_;
   EventParser parser_;
-  std::set<uint32_t> hosts_;  // processes with spans that are no kernels
-  std::set<uint32_t> runs_;   // those that are described
+  std::set<uint32_t> hosts_;
+  std::vector<Launch> launches_;  // in order, each once; only with several hosts
+  std::set<uint32_t> runs_;       // those that are described
   int64_t base_ns_ = 0;
   uint64_t left_out_ = 0;
   size_t open_count_ = 0;
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<ForeignSpan>> open_;
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<ForeignSpan>> open_;  // process and track
 };
 
 // The list of events may come after other members, so that any JSON of the right shape counts.

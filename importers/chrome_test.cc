@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include "importers/shared/importer.h"
 #include "shared/trace/reader.h"
@@ -132,6 +135,114 @@ TEST_F(ChromeImporter, KernelsGoToTheOnlyProcessThatLaunches) {
       {"ph":"X","name":"l","cat":"cuda_runtime","ts":1,"dur":1,"pid":4711,"tid":4711}])");
   ASSERT_EQ(spans.size(), 2u);
   EXPECT_EQ(spans[0].process, 4711u);
+}
+
+// All kinds of events that torch.profiler of PyTorch 2 writes, for one step on two streams.
+constexpr const char* kKineto = R"json({"schemaVersion":1,
+  "deviceProperties":[{"id":0,"name":"NVIDIA H100","computeMajor":9}],"cupti_version":24,
+  "displayTimeUnit":"ms","baseTimeNanoseconds":1712784000000000000,"traceEvents":[
+  {"ph":"X","cat":"user_annotation","name":"ProfilerStep#2","pid":4711,"tid":4711,"ts":1000.125,
+   "dur":900.000,"args":{"External id":1,"Record function id":0,"Ev Idx":0}},
+  {"ph":"X","cat":"python_function","name":"train.py(12): step","pid":4711,"tid":4711,"ts":1001,
+   "dur":880,"args":{"Python parent id":null,"Python id":1,"Ev Idx":1}},
+  {"ph":"X","cat":"cpu_op","name":"aten::addmm","pid":4711,"tid":4711,"ts":1010,"dur":300,
+   "args":{"External id":2,"Sequence number":7,"Fwd thread id":0,"Ev Idx":2}},
+  {"ph":"X","cat":"cpu_op","name":"AddmmBackward0","pid":4711,"tid":4720,"ts":1400,"dur":100,
+   "args":{"External id":3,"Sequence number":7,"Fwd thread id":1,"Ev Idx":3}},
+  {"ph":"s","id":1,"pid":4711,"tid":4711,"ts":1010,"cat":"fwdbwd","name":"fwdbwd"},
+  {"ph":"f","id":1,"pid":4711,"tid":4720,"ts":1400,"cat":"fwdbwd","name":"fwdbwd","bp":"e"},
+  {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":4711,"tid":4711,"ts":1020,
+   "dur":10.5,"args":{"External id":2,"cbid":211,"correlation":101}},
+  {"ph":"s","id":101,"pid":4711,"tid":4711,"ts":1020,"cat":"ac2g","name":"ac2g"},
+  {"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1060,"dur":300.25,
+   "args":{"External id":2,"queued":0,"device":0,"context":1,"stream":7,"correlation":101,
+   "registers per thread":96,"grid":[1,2,3],"block":[128,1,1]}},
+  {"ph":"f","id":101,"pid":0,"tid":7,"ts":1060,"cat":"ac2g","name":"ac2g","bp":"e"},
+  {"ph":"X","cat":"cuda_driver","name":"cuLaunchKernelEx","pid":4711,"tid":4720,"ts":1410,
+   "dur":5,"args":{"External id":3,"cbid":652,"correlation":102}},
+  {"ph":"X","cat":"kernel","name":"triton_","pid":0,"tid":20,"ts":1430,"dur":30,
+   "args":{"External id":3,"device":0,"context":1,"stream":20,"correlation":102}},
+  {"ph":"X","cat":"cuda_runtime","name":"cudaMemcpyAsync","pid":4711,"tid":4711,"ts":1500,
+   "dur":10,"args":{"cbid":41,"correlation":103}},
+  {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Pinned -> Device)","pid":0,"tid":7,
+   "ts":1520,"dur":20,"args":{"device":0,"context":1,"stream":7,"correlation":103,"bytes":4096}},
+  {"ph":"X","cat":"cuda_runtime","name":"cudaMemsetAsync","pid":4711,"tid":4711,"ts":1540,
+   "dur":10,"args":{"cbid":51,"correlation":104}},
+  {"ph":"X","cat":"gpu_memset","name":"Memset (Device)","pid":0,"tid":7,"ts":1555,"dur":5,
+   "args":{"device":0,"context":1,"stream":7,"correlation":104,"bytes":64}},
+  {"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":4711,"tid":4711,
+   "ts":1600,"dur":50,"args":{"cbid":131,"correlation":105}},
+  {"ph":"X","cat":"cuda_sync","name":"Stream Sync","pid":0,"tid":7,"ts":1600,"dur":50,
+   "args":{"device":0,"context":1,"stream":7,"correlation":105}},
+  {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#2","pid":0,"tid":7,"ts":1060,
+   "dur":500,"args":{"External id":1}},
+  {"ph":"X","cat":"gpu_user_annotation","name":"ProfilerStep#2","pid":0,"tid":20,"ts":1430,
+   "dur":200,"args":{"External id":1,"device":0,"stream":20}},
+  {"ph":"X","cat":"overhead","name":"Activity Buffer Request","pid":-1,"tid":0,"ts":1002,"dur":3},
+  {"name":"process_name","ph":"M","ts":1000.125,"pid":4711,"tid":0,"args":{"name":"python3"}},
+  {"name":"process_labels","ph":"M","ts":1000.125,"pid":0,"tid":0,"args":{"labels":"GPU 0"}},
+  {"name":"thread_name","ph":"M","ts":1000.125,"pid":0,"tid":7,"args":{"name":"stream 7 "}},
+  {"ph":"X","cat":"Trace","ts":1000.125,"dur":1000,"pid":"Spans","tid":"PyTorch Profiler",
+   "name":"PyTorch Profiler (0)","args":{"Op count":0}},
+  {"name":"process_sort_index","ph":"M","ts":1000,"pid":"Spans","tid":0,"args":{"sort_index":1}},
+  {"name":"Iteration Start: PyTorch Profiler","ph":"i","s":"g","pid":"Traces",
+   "tid":"Trace PyTorch Profiler","ts":1000.125},
+  {"name":"Record Window End","ph":"i","s":"g","pid":"","tid":"","ts":2000}],
+  "traceName":"./trace.json"})json";
+
+TEST_F(ChromeImporter, SpansOfPyTorchsDevicesGoToTheirHost) {
+  const auto spans = read(kKineto);
+  ASSERT_EQ(spans.size(), 18u);
+  EXPECT_EQ(left_out, 2u) << "the two marks";
+  std::map<std::string, std::set<uint32_t>> threads;  // of the annotations, by name
+  for (const ForeignSpan& span : spans) {
+    const bool is_own = span.name == "Activity Buffer Request" || span.name.starts_with("PyTorch");
+    EXPECT_EQ(span.process == 4711, !is_own) << span.name;
+    if (span.level == XSP_LEVEL_KERNEL) {
+      EXPECT_EQ(span.thread, 0u) << span.name;
+      EXPECT_GT(span.correlation, 0u) << span.name;
+    } else if (span.level == XSP_LEVEL_APPLICATION) {
+      EXPECT_EQ(span.correlation, 0u) << span.name << " launches nothing";
+      threads[span.name].insert(span.thread);
+    }
+  }
+  EXPECT_EQ(std::count_if(spans.begin(), spans.end(),
+                          [](const auto& span) { return span.level == XSP_LEVEL_KERNEL; }),
+            4);
+  // The annotation on the host, and those on both streams, which overlap, are not on one thread;
+  // and none of the latter contains a kernel, which is on thread 0.
+  EXPECT_EQ(threads["ProfilerStep#2"].size(), 3u);
+  EXPECT_EQ(threads["ProfilerStep#2"].count(0), 0u);
+}
+
+TEST_F(ChromeImporter, KernelsOfSeveralHostsGoToTheirLaunch) {
+  const auto spans = read(R"([
+      {"ph":"X","name":"a","cat":"cuda_runtime","ts":1,"dur":1,"pid":100,"args":{"correlation":1}},
+      {"ph":"X","name":"b","cat":"cuda_runtime","ts":1,"dur":1,"pid":200,"args":{"correlation":1}},
+      {"ph":"X","name":"c","cat":"cuda_runtime","ts":1,"dur":1,"pid":200,"args":{"correlation":2}},
+      {"ph":"X","name":"d","cat":"cuda_driver","ts":1,"dur":1,"pid":200,"args":{"correlation":2}},
+      {"ph":"X","name":"k","cat":"kernel","ts":3,"dur":1,"pid":0,"args":{"correlation":2}},
+      {"ph":"X","name":"either","cat":"kernel","ts":3,"dur":1,"pid":0,"args":{"correlation":1}},
+      {"ph":"X","name":"none","cat":"kernel","ts":3,"dur":1,"pid":0,"args":{"correlation":3}},
+      {"ph":"X","name":"mine","cat":"kernel","ts":3,"dur":1,"pid":100,"args":{"correlation":2}}])");
+  ASSERT_EQ(spans.size(), 8u);
+  EXPECT_EQ(spans[4].process, 200u);
+  EXPECT_EQ(spans[5].process, 0u) << "both hosts have that id";
+  EXPECT_EQ(spans[6].process, 0u);
+  EXPECT_EQ(spans[7].process, 100u) << "a host's own kernels stay";
+}
+
+TEST_F(ChromeImporter, ACallThatNamesItsStreamIsOnItsThread) {
+  const auto spans = read(R"([
+      {"ph":"X","name":"hipLaunchKernel","cat":"cuda_runtime","ts":1,"dur":1,"pid":9,"tid":8,
+       "args":{"correlation":5,"stream":0}},
+      {"ph":"B","name":"k","cat":"kernel","ts":3,"pid":2,"tid":1,"args":{"device":2,"stream":1}},
+      {"ph":"E","ts":5,"pid":2,"tid":1}])");
+  ASSERT_EQ(spans.size(), 2u);
+  EXPECT_EQ(spans[0].thread, 8u);
+  EXPECT_EQ(spans[1].process, 9u);
+  EXPECT_EQ(spans[1].duration_ns, 2000) << "an end need not tell the device";
+  EXPECT_EQ(left_out, 0u);
 }
 
 TEST_F(ChromeImporter, BeginsAndEndsMatchByThread) {

@@ -198,8 +198,15 @@ bool take_known(std::string_view key, json::value value, Event* event) {
     span.type = value_or(value.get_string(), std::string_view());
     return !span.type.empty();
   }
-  // These are found anew.
-  if (key == "span" || key == "parent" || key == "iteration") return true;
+  if (key == "span" || key == "parent") return true;  // found anew
+  if (key == "iteration") {
+    span.iteration = integer_of(value);
+    return true;
+  }
+  if (key == "open") {
+    span.is_open = value_or(value.get_bool(), false);
+    return span.is_open;
+  }
   if (key != "run" && key != "thread" && key != "device" && key != "stream" && key != "correlation")
     return false;
   const std::optional<int64_t> number = integer_of(value);
@@ -389,7 +396,7 @@ class ChromeReader {
       ++left_out_;
       return Ok{};
     }
-    if (runs_.count(event.span.run) == 0) event.span.run = 0;
+    choose_run(&event.span);
     event.span.start_ns = base_ns_ + *event.start_ns;
     event.span.duration_ns = event.duration_ns.value_or(0);
     auto* stack = event.phase == 'X' ? nullptr : &open_[{event.span.process, event.track}];
@@ -397,6 +404,21 @@ class ChromeReader {
     if (event.is_on_device && event.span.run == 0) set_apart(&event);
     if (event.phase == 'X') return add(event.span);
     return event.phase == 'B' ? begin(std::move(event), stack) : end(event, stack);
+  }
+
+  // Only xsp's numbers of inferences, and its mark of a span that never ended, have these meanings.
+  void choose_run(ForeignSpan* span) const {
+    const bool is_described = runs_.count(span->run) > 0;
+    if (!is_described) {
+      span->run = 0;
+      if (span->is_open) span->attributes.emplace_back("open", "true");
+      span->is_open = false;
+    }
+    if (!is_described || span->level != XSP_LEVEL_MODEL) span->iteration.reset();
+    // The attribute counts from the first of a trace, warm-up included.
+    if (span->iteration) {
+      std::erase_if(span->attributes, [](const auto& one) { return one.first == "iteration"; });
+    }
   }
 
   // An annotation of a stream counts as a span of the host. It launches nothing. On a lane of its

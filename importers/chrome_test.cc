@@ -353,6 +353,73 @@ TEST_F(ChromeImporter, RunsThatXspDescribesStayApart) {
   EXPECT_EQ(own->at(1).run.batch, std::nullopt);
 }
 
+// Two inferences, the first of which is warm-up, and one that never ended.
+constexpr const char* kInferences = R"(
+    {"ph":"X","name":"m","ts":1,"dur":2,"pid":3,"tid":1,"args":{"level":"model","run":1,
+     "iteration":-1,"attributes":{"iteration":"0","batch":"4"}}},
+    {"ph":"X","name":"l","ts":1,"dur":1,"pid":3,"tid":1,"args":{"level":"layer","run":1,
+     "iteration":-1}},
+    {"ph":"X","name":"m","ts":5,"dur":2,"pid":3,"tid":1,"args":{"level":"model","run":1,
+     "iteration":0,"attributes":{"iteration":"1"}}},
+    {"ph":"X","name":"m","ts":8,"dur":4,"pid":3,"tid":1,"args":{"level":"model","run":1,
+     "open":true}},
+    {"ph":"X","name":"l","ts":9,"dur":3,"pid":3,"tid":1,"args":{"level":"layer","run":1,
+     "open":true}}])";
+
+TEST_F(ChromeImporter, RunsThatXspDescribesKeepTheirIterationsAndOpenSpans) {
+  const auto file = file_of(
+      R"([{"ph":"M","name":"xsp_run","pid":0,"tid":0,"args":{"run":1,"levels":"model,layer"}},)" +
+      std::string(kInferences));
+  const auto runs = convert(chrome_importers()[0], file, folder);
+  ASSERT_TRUE(runs.ok()) << runs.error().text;
+  EXPECT_TRUE(runs->front().has_iterations);
+  const auto reader = trace::Reader::open(runs->front().traces[0]);
+  ASSERT_TRUE(reader.ok()) << reader.error().text;
+  EXPECT_TRUE(reader->losses().empty());
+  trace::SpanBatch batch;
+  ASSERT_TRUE(reader->read(0, 0, &batch).ok());
+  ASSERT_EQ(batch.size(), 3u);
+  std::map<uint32_t, int64_t> iterations;
+  std::string texts;
+  for (const trace::SpanValue& value : batch.values) {
+    const std::string& key = reader->keys()[value.key];
+    if (value.kind == XSP_VALUE_INT && key == "iteration") iterations[value.span] = value.as_int;
+    if (value.kind == XSP_VALUE_TEXT) texts += key + " ";
+  }
+  EXPECT_EQ(iterations, (std::map<uint32_t, int64_t>{{0, -1}, {2, 0}})) << "those of the model";
+  EXPECT_EQ(texts, "batch ") << "no second number of an inference";
+  ASSERT_EQ(reader->open_spans().size(), 2u);
+  EXPECT_EQ(reader->open_spans()[0].start_ns, 8000);
+  EXPECT_EQ(reader->open_spans()[1].start_ns, 9000) << "the outer one comes first";
+  EXPECT_EQ(reader->open_spans()[1].thread, 1u);
+  EXPECT_EQ(reader->last_ns(), 12000) << "until then they last";
+}
+
+TEST_F(ChromeImporter, OtherToolsNumbersAreNoIterations) {
+  const auto spans = read("[" + std::string(kInferences));
+  ASSERT_EQ(spans.size(), 5u);
+  EXPECT_EQ(spans[0].iteration, std::nullopt);
+  EXPECT_FALSE(spans[3].is_open);
+  ASSERT_EQ(spans[3].attributes.size(), 1u);
+  EXPECT_EQ(spans[3].attributes[0].first, "open");
+}
+
+// A reader keeps a thread's outermost open spans, and counts the others.
+TEST_F(ChromeImporter, MoreOpenSpansThanATraceKeepsAreCounted) {
+  std::string text = R"([{"ph":"M","name":"xsp_run","args":{"run":1,"levels":"model"}})";
+  for (int i = 0; i < 300; ++i) {
+    text += R"(,{"ph":"X","name":"a","ts":)" + std::to_string(i) +
+            R"(,"dur":9,"pid":3,"tid":1,"args":{"run":1,"open":true}})";
+  }
+  const auto runs = convert(chrome_importers()[0], file_of(text + "]"), folder);
+  ASSERT_TRUE(runs.ok()) << runs.error().text;
+  const auto reader = trace::Reader::open(runs->front().traces[0]);
+  ASSERT_TRUE(reader.ok()) << reader.error().text;
+  ASSERT_EQ(reader->losses().size(), 1u);
+  EXPECT_EQ(reader->losses()[0].count + reader->open_spans().size(), 300u);
+  EXPECT_EQ(reader->open_spans().back().start_ns, 251000);
+}
+
 TEST_F(ChromeImporter, FilesWithoutSpansAreRefused) {
   EXPECT_FALSE(importer_of(file_of("\x1f\x8b compressed")).ok());
   EXPECT_FALSE(importer_of(folder / "missing").ok());

@@ -39,6 +39,9 @@ struct ForeignSpan {
   int64_t start_ns = 0;  // UNIX time, or of any other clock that all spans share
   int64_t duration_ns = 0;
   uint64_t correlation = 0;  // ties a launch to its executions; 0: none
+  // Of an inference of a run that xsp exported, its number there; negative: warm-up.
+  std::optional<int64_t> iteration;
+  bool is_open = false;  // it never ended; its duration is that until the trace's end
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<std::pair<std::string, double>> counters;
 };
@@ -73,6 +76,7 @@ Result<Importer> importer_of(const std::filesystem::path& file);
 struct ConvertedRun {
   ForeignRun run;
   std::vector<std::filesystem::path> traces;  // one for each process
+  bool has_iterations = false;                // the inferences have their numbers
 };
 
 // Writes the spans of a foreign trace as .xtrace files into the folder, and returns them by run.

@@ -68,6 +68,11 @@ class TraceFiles::File {
 
   Status add(const ForeignSpan& span) {
     XSP_TRY(const uint32_t site, site_of(span));
+    last_ns_ = std::max(last_ns_, span.start_ns + span.duration_ns);
+    if (span.is_open) {
+      open_[span.thread].push_back({static_cast<uint64_t>(span.start_ns), site, 0});
+      return Ok{};
+    }
     XSP_CHECK_OK(fill_slots(span, site));
     const trace::Slots slots = {slots_.data(), kSlots - 1};
     if (encoder_.add(slots, 0)) return Ok{};
@@ -86,6 +91,7 @@ class TraceFiles::File {
 
   Status close() {
     XSP_CHECK_OK(spill());
+    XSP_CHECK_OK(put_open());
     writer_.session()->state = static_cast<uint64_t>(trace::FileState::kComplete);
     return check(writer_.write_session());
   }
@@ -122,6 +128,24 @@ class TraceFiles::File {
     spans_ += count;
     encoder_.begin(kLane, 0, true);
     return Ok{};
+  }
+
+  // Writes the spans that never ended, by thread, outermost first. They last until the trace's last
+  // moment, which an anchor tells.
+  Status put_open() {
+    for (auto& [thread, entries] : open_) {
+      std::stable_sort(entries.begin(), entries.end(),
+                       [](const auto& a, const auto& b) { return a.start < b.start; });
+      const size_t kept = std::min<size_t>(entries.size(), trace::kOpenMax);
+      const trace::OpenHeader header = {kLane, thread, static_cast<uint32_t>(entries.size()), 0};
+      std::vector<uint8_t> chunk(sizeof header + kept * sizeof(trace::OpenEntry));
+      std::memcpy(chunk.data(), &header, sizeof header);
+      std::memcpy(chunk.data() + sizeof header, entries.data(), chunk.size() - sizeof header);
+      XSP_CHECK_OK(append(ChunkType::kOpen, chunk.data(), chunk.size()));
+    }
+    if (open_.empty()) return Ok{};
+    const Anchor last = {static_cast<uint64_t>(last_ns_), last_ns_, last_ns_};
+    return append(ChunkType::kAnchor, reinterpret_cast<const uint8_t*>(&last), sizeof last);
   }
 
   // Adds an entry to the table; `fields` follow its kind.
@@ -189,6 +213,13 @@ class TraceFiles::File {
     place.place[1] = span.device ? *span.device + 1 : 0;
     place.place[2] = span.stream ? *span.stream + 1 : 0;
     put_extra(place);
+    if (span.iteration) {
+      Extra extra = {};
+      XSP_TRY(extra.key, key_of("iteration"));
+      extra.kind = XSP_VALUE_INT;
+      extra.number = static_cast<uint64_t>(*span.iteration);
+      put_extra(extra);
+    }
     for (const auto& [key, value] : span.attributes) {
       Extra extra = {};
       XSP_TRY(extra.key, key_of(key));
@@ -221,6 +252,8 @@ class TraceFiles::File {
   std::vector<Record> slots_;  // one group: a span, and its values
   size_t used_ = 0;
   uint64_t spans_ = 0;
+  std::map<uint32_t, std::vector<trace::OpenEntry>> open_;  // by thread
+  int64_t last_ns_ = INT64_MIN;
   std::map<std::tuple<uint32_t, std::string, std::string>, uint32_t> sites_;
   std::unordered_map<std::string, uint16_t> keys_;
   std::vector<uint8_t> table_;
@@ -232,6 +265,7 @@ TraceFiles::TraceFiles(fs::path folder) : folder_(std::move(folder)) {}
 TraceFiles::~TraceFiles() = default;
 
 Status TraceFiles::add(const ForeignSpan& span) {
+  if (span.iteration) numbered_.insert(span.run);
   File*& file = of_process_[{span.run, span.process}];
   if (file == nullptr) {
     if (files_.size() == kProcessesMax) {
@@ -256,6 +290,7 @@ Result<std::vector<ConvertedRun>> TraceFiles::close(uint64_t left_out) {
   std::vector<ConvertedRun> all;
   for (auto& [id, one] : runs) {
     one.run = described_[id];
+    one.has_iterations = numbered_.count(id) > 0;
     all.push_back(std::move(one));
   }
   return all;

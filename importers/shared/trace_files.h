@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,7 @@ class TraceFiles final : public SpanSink {
 
   std::filesystem::path folder_;
   std::map<uint32_t, ForeignRun> described_;
+  std::set<uint32_t> numbered_;                                // runs whose inferences have numbers
   std::map<std::pair<uint32_t, uint32_t>, File*> of_process_;  // by run and process
   std::vector<std::unique_ptr<File>> files_;
 };

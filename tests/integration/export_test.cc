@@ -86,6 +86,39 @@ TEST_F(ExportTest, TheChromeTraceComesBackWhole) {
   EXPECT_EQ(scalar("again.xsp", "SELECT count(*) FROM loss"), 0);
 }
 
+TEST_F(ExportTest, ImportedInferencesAreThoseThatWereMeasured) {
+  ASSERT_EQ(run({"profile", "fake:layers=2,us=300,wait=sleep", "--max-time", "1", "--no-peaks",
+                 "-o", "f.xsp"})
+                .status,
+            0);
+  ASSERT_EQ(run({"export", "f.xsp", "--to", "chrome", "-o", "f.json"}).status, 0);
+  ASSERT_EQ(run({"import", "f.json", "-o", "again.xsp"}).status, 0);
+  const std::string counts = "SELECT levels, warmup_iterations, iterations FROM run ORDER BY ALL";
+  EXPECT_GT(scalar("f.xsp", "SELECT min(warmup_iterations) FROM run"), 0);
+  EXPECT_EQ(query("again.xsp", counts), query("f.xsp", counts));
+  const std::string spans =
+      "SELECT level, name, iteration, ordinal, duration_ns, is_open FROM span ORDER BY ALL";
+  EXPECT_EQ(query("again.xsp", spans), query("f.xsp", spans));
+  const auto latency = [this](const std::string& file) {
+    const Finished finished = run({"analyze", "model_information", file, "--format", "json"});
+    return json::parse(finished.out, nullptr, false).at(0).at("latency_ns").get<double>();
+  };
+  EXPECT_GT(latency("f.xsp"), 0);
+  EXPECT_EQ(latency("again.xsp"), latency("f.xsp"));
+}
+
+// A process that died left spans open; they are no measured inferences after the import.
+TEST_F(ExportTest, ImportedSpansAreAsOpenAsTheyWere) {
+  std::ofstream(folder / "dead.json")
+      << R"([{"ph":"M","name":"xsp_run","args":{"run":1,"levels":"model"}},)"
+         R"({"ph":"X","name":"m","ts":1,"dur":2,"pid":3,"tid":1,"args":{"level":"model","run":1,)"
+         R"("iteration":0}},{"ph":"X","name":"m","ts":5,"dur":4,"pid":3,"tid":1,)"
+         R"("args":{"level":"model","run":1,"open":true}}])";
+  ASSERT_EQ(run({"import", "dead.json", "-o", "dead.xsp"}).status, 0);
+  EXPECT_EQ(scalar("dead.xsp", "SELECT iterations FROM run"), 1);
+  EXPECT_EQ(scalar("dead.xsp", "SELECT duration_ns FROM span WHERE is_open"), 4000);
+}
+
 TEST_F(ExportTest, TheChromeTraceIsWhatViewersRead) {
   const int64_t run_id = run_with_kernels();
   expect_written({"--to", "chrome", "-o", "trace.json", "--run", std::to_string(run_id)});

@@ -40,7 +40,7 @@ Status choose_importer(watch::ImportRequest* request) {
                          const fs::path& folder) -> Result<std::vector<watch::TracesOfRun>> {
     XSP_TRY(const auto converted, importers::convert(importer, file, folder));
     std::vector<watch::TracesOfRun> runs;
-    for (const auto& [run, files] : converted) {
+    for (const auto& [run, files, has_iterations] : converted) {
       watch::TracesOfRun& one = runs.emplace_back();
       // A level that xsp does not have is none that it wrote.
       if (const auto levels = experiment::parse_levels(run.levels); levels.ok()) {
@@ -52,6 +52,7 @@ Status choose_importer(watch::ImportRequest* request) {
       one.info.framework_version = run.framework_version;
       one.info.device = run.device;
       one.traces = files;
+      one.has_iterations = has_iterations;
     }
     return runs;
   };

@@ -28,6 +28,25 @@ Result<uint32_t> levels_found(store::Database& database) {
   return levels;
 }
 
+// Lets the spans' own numbers count in place of those that were found. count_warmup() follows.
+void take_iterations(RecordedRun* run) {
+  run->info.warmup_iterations = 0;
+  for (store::RunTrace& trace : run->traces) {
+    trace.calls = nullptr;
+    trace.warmup_iterations = 0;
+  }
+}
+
+// Counts the warm-up of a run whose spans have their numbers.
+Status count_warmup(store::Database& database, const RecordedRun& run) {
+  if (run.traces.empty() || run.traces[0].calls != nullptr) return Ok{};
+  XSP_CHECK_OK(database.query(
+      "UPDATE run SET warmup_iterations = (SELECT count(DISTINCT iteration) FROM span "
+      "  WHERE span.run_id = run.run_id AND level = 2 AND iteration < 0) WHERE run_id = $run",
+      {{"run", int64_t{run.info.run_id}}}));
+  return Ok{};
+}
+
 // Numbers the runs from 1.
 Result<std::vector<RecordedRun>> runs_of(const std::vector<TracesOfRun>& given, uint32_t levels) {
   std::vector<RecordedRun> all;
@@ -43,6 +62,7 @@ Result<std::vector<RecordedRun>> runs_of(const std::vector<TracesOfRun>& given, 
         run.info.framework_version = one.info.framework_version;
         run.info.device = one.info.device;
       }
+      if (one.has_iterations) take_iterations(&run);
       all.push_back(std::move(run));
     }
   }
@@ -65,6 +85,7 @@ Result<ImportOutcome> read_traces(const ImportRequest& request,
     XSP_TRY(const store::IngestReport report, store::ingest(database, run.info, run.traces));
     outcome.spans += report.spans;
     outcome.lost += report.lost;
+    XSP_CHECK_OK(count_warmup(database, run));
   }
   XSP_CHECK_OK(experiment::complete_runs(database));
   XSP_TRY(const uint32_t found, levels_found(database));

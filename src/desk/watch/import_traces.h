@@ -18,6 +18,9 @@ namespace xsp::watch {
 struct TracesOfRun {
   store::RunInfo info;  // empty levels: those that were recorded
   std::vector<std::filesystem::path> traces;
+  // The inferences have their numbers, of which those of the warm-up are negative. Else they are
+  // counted, and how many are warm-up follows from their times.
+  bool has_iterations = false;
 };
 
 struct ImportRequest {

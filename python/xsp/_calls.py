@@ -12,10 +12,12 @@ def know(value, name, kind, framework, version):
     """Registers an object: its calls are those of a model with this name. Call it once, before the first
     call.
     """
-    model, layer = _native.know_module(value, name, kind, False)
-    _native.site_attribute(model, "framework", framework)
-    _native.site_attribute(model, "framework_version", version)
-    _native.site_attribute(layer, "framework", framework)
+    sites = _native.know_module(value, name, kind, False)
+    if sites is not None:
+        model, layer = sites
+        _native.site_attribute(model, "framework", framework)
+        _native.site_attribute(model, "framework_version", version)
+        _native.site_attribute(layer, "framework", framework)
     address = id(value)
 
     def forget(_):

@@ -69,13 +69,23 @@ static PyObject* know_module(PyObject* self, PyObject* args) {
   const char* path = NULL;
   const char* type = NULL;
   int is_part = 0;
-  if (!PyArg_ParseTuple(args, "Ossp", &object, &path, &type, &is_part)) return NULL;
-  const char* name = *path != '\0' ? path : type;
-  Module module = {object, is_part ? 0 : xsp_intern_site(XSP_LEVEL_MODEL, name, type),
-                   xsp_new_site(XSP_LEVEL_LAYER, name, type),
-                   xsp_owner_new(path, type, XSP_PHASE_FORWARD)};
-  xsp_site_attribute(module.layer_site, "phase", xsp_phase_name(XSP_PHASE_FORWARD));
-  if (xsp_module_add(module) != 0) return PyErr_NoMemory();
+  PyObject* more = NULL;
+  if (!PyArg_ParseTuple(args, "Ossp|O", &object, &path, &type, &is_part, &more)) return NULL;
+  Module module = {object, 0, 0, 0, PyTuple_GetSlice(args, 1, PyTuple_Size(args))};
+  if (module.key == NULL) return NULL;
+  const int is_as_before = xsp_module_take_over(&module);
+  if (!is_as_before) {
+    const char* name = *path != '\0' ? path : type;
+    if (!is_part) module.model_site = xsp_intern_site(XSP_LEVEL_MODEL, name, type);
+    module.layer_site = xsp_new_site(XSP_LEVEL_LAYER, name, type);
+    module.owner = xsp_owner_new(path, type, XSP_PHASE_FORWARD);
+    xsp_site_attribute(module.layer_site, "phase", xsp_phase_name(XSP_PHASE_FORWARD));
+  }
+  if (xsp_module_add(module) != 0) {
+    Py_DECREF(module.key);
+    return PyErr_NoMemory();
+  }
+  if (is_as_before) Py_RETURN_NONE;
   return Py_BuildValue("II", module.model_site, module.layer_site);
 }
 
@@ -360,9 +370,11 @@ static PyMethodDef methods[] = {
     {"leave_model", leave_model, METH_O, "leave_model(entered): the outermost module has ended."},
     {"set_batch", set_batch, METH_VARARGS, "set_batch(n): of the model that was just entered."},
     {"know_module", know_module, METH_VARARGS,
-     "know_module(module, path, type, is_part) -> its sites as the model and as a layer. A part "
-     "is\n"
-     "no model even where it is the outermost; its first site is 0."},
+     "know_module(module, path, type, is_part, more=None) -> its sites as the model and as a "
+     "layer. "
+     "A\n"
+     "part is no model even where it is the outermost; its first site is 0. None: the sites, with\n"
+     "their facts, are those of an earlier object, now gone, of which all this was the same."},
     {"is_known", is_known, METH_O, "is_known(module) -> bool"},
     {"forget_module", forget_module, METH_O, "forget_module(address): it is no more."},
     {"know_phase", know_phase, METH_VARARGS,

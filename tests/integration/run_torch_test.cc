@@ -416,6 +416,40 @@ TEST_F(RunTorchTest, TheCompilerFindsACallThatItCanTrace) {
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'ReLU' AND level = 2"), 4);
 }
 
+// A layer of a model that is gone is not one of a model that differs.
+TEST_F(RunTorchTest, AModuleThatIsMadeAtEachCallIsOneLayer) {
+  const std::string made = watch(
+      "import gc, torch\n"
+      "from xsp import _native\n"
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self, width):\n"
+      "        super().__init__()\n"
+      "        self.fc = torch.nn.Linear(4, width)\n"
+      "    def forward(self, x):\n"
+      "        one, two = torch.nn.Tanh(), torch.nn.Tanh()\n"
+      "        return torch.nn.Softmax(dim=1)(two(one(self.fc(x))))\n"
+      "def sites(): return _native.site(3, 'mark', '', True)\n"
+      "def work(width, calls):\n"
+      "    net = Net(width)\n"
+      "    for _ in range(calls): net(torch.ones(2, 4))\n"
+      "    gc.collect()\n"
+      "with torch.no_grad():\n"
+      "    for width in (4, 8): work(width, 5)\n"
+      "    first = sites()\n"
+      "    work(4, 60)\n"
+      "    print(sites() - first)\n");
+  EXPECT_LT(std::stoi(made), 30);
+  const auto layers =
+      query("t.xsp",
+            "SELECT s.name, count(DISTINCT s.site_id) AS sites, count(*) AS calls, "
+            "list(DISTINCT c.value ORDER BY c.value)::VARCHAR AS bytes FROM span s JOIN "
+            "site_counter c USING (run_id, site_id) WHERE c.name = 'parameter_bytes' AND type IN "
+            "('Linear', 'Softmax') GROUP BY s.name ORDER BY s.name");
+  EXPECT_EQ(layers, nlohmann::json::parse(R"([
+      {"name": "Softmax", "sites": 1, "calls": 70, "bytes": "[0.0]"},
+      {"name": "fc", "sites": 2, "calls": 70, "bytes": "[80.0, 160.0]"}])"));
+}
+
 TEST_F(RunTorchTest, ALevelThatIsNotAskedForIsNotRecorded) {
   watch(std::string(kTraining) + "train()\n", {"--levels", "model"});
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 3);

@@ -37,12 +37,15 @@ _OBSERVER = (
 _references = {}  # by a module's address: a weak reference that reports its end
 
 
-def _forget(address):
+def _follow(module):
+    """Lets a known module be forgotten at its end."""
+    address = id(module)
+
     def forget(_):
         _references.pop(address, None)
         _native.forget_module(address)
 
-    return forget
+    _references[address] = weakref.ref(module, forget)
 
 
 def _told(owner, name):
@@ -76,6 +79,10 @@ def _settings(torch):
     return found
 
 
+def _own_bytes(module):
+    return sum(p.numel() * p.element_size() for p in module._parameters.values() if p is not None)
+
+
 def _namer(torch):
     version = str(torch.__version__)
     # A module that compares a model's result with the expected one is no model.
@@ -83,19 +90,23 @@ def _namer(torch):
 
     def name_all(root):
         """Names the modules of a module that are not yet named."""
-        settings = None
+        settings, root_bytes = None, None
         for path, module in root.named_modules():
             if _native.is_known(module):
                 continue
-            model, layer = _native.know_module(
-                module, path, type(module).__name__, isinstance(module, loss)
+            if root_bytes is None:
+                root_bytes = sum(map(_own_bytes, root.modules()))
+            own_bytes = _own_bytes(module)
+            # A layer of a model that is gone is not one of another model, where these tell them apart.
+            more = type(root).__name__, root_bytes, own_bytes
+            sites = _native.know_module(
+                module, path, type(module).__name__, isinstance(module, loss), more
             )
-            address = id(module)
-            _references[address] = weakref.ref(module, _forget(address))
-            own = (p for p in module._parameters.values() if p is not None)
-            _native.site_counter(
-                layer, "parameter_bytes", sum(p.numel() * p.element_size() for p in own)
-            )
+            _follow(module)
+            if sites is None:
+                continue
+            model, layer = sites
+            _native.site_counter(layer, "parameter_bytes", own_bytes)
             if model == 0:
                 continue
             _native.site_attribute(model, "framework", "torch")

@@ -89,6 +89,14 @@ static PyObject* know_module(PyObject* self, PyObject* args) {
   return Py_BuildValue("II", module.model_site, module.layer_site);
 }
 
+static PyObject* know_replica(PyObject* self, PyObject* args) {
+  (void)self;
+  PyObject* replica = NULL;
+  PyObject* object = NULL;
+  if (!PyArg_ParseTuple(args, "OO", &replica, &object)) return NULL;
+  return PyBool_FromLong(xsp_module_replicate(replica, object));
+}
+
 static PyObject* is_known(PyObject* self, PyObject* object) {
   (void)self;
   return PyBool_FromLong(xsp_module_find(object) != NULL);
@@ -375,6 +383,8 @@ static PyMethodDef methods[] = {
      "A\n"
      "part is no model even where it is the outermost; its first site is 0. None: the sites, with\n"
      "their facts, are those of an earlier object, now gone, of which all this was the same."},
+    {"know_replica", know_replica, METH_VARARGS,
+     "know_replica(replica, module) -> whether it is that module as a layer, see entering.h."},
     {"is_known", is_known, METH_O, "is_known(module) -> bool"},
     {"forget_module", forget_module, METH_O, "forget_module(address): it is no more."},
     {"know_phase", know_phase, METH_VARARGS,

@@ -450,6 +450,44 @@ TEST_F(RunTorchTest, AModuleThatIsMadeAtEachCallIsOneLayer) {
       {"name": "fc", "sites": 2, "calls": 70, "bytes": "[80.0, 160.0]"}])"));
 }
 
+// As torch.nn.DataParallel does, which needs several devices.
+TEST_F(RunTorchTest, TheReplicasThatAModelCallsOnThreadsAreNoModels) {
+  const std::string program =
+      "import torch, concurrent.futures as futures\n"
+      "def replicate(module):\n"
+      "    made = module._replicate_for_data_parallel()\n"
+      "    for name, one in module._parameters.items(): made._parameters[name] = one\n"
+      "    for name, one in module._modules.items(): made._modules[name] = replicate(one)\n"
+      "    return made\n"
+      "class Replica(torch.nn.Linear):\n"
+      "    def forward(self, x): return torch.nn.Softmax(dim=1)(super().forward(x))\n"
+      "class Parallel(torch.nn.Module):\n"
+      "    def forward(self, x):\n"
+      "        made = [replicate(self.module) for _ in range(3)]\n"
+      "        with futures.ThreadPoolExecutor(3) as pool:\n"
+      "            return list(pool.map(lambda one: one(x), made))\n"
+      "net = Parallel()\n"
+      "net.module = torch.nn.Sequential(Replica(4, 4))\n"
+      "for _ in range(20): net(torch.ones(2, 4))\n";
+  const auto calls = [this](const std::string& level) {
+    return query("t.xsp",
+                 "SELECT name, count(*) AS n, count(parent_id) = n AS is_inside FROM span WHERE "
+                 "type IN ('Parallel', 'Sequential', 'Replica', 'Softmax') AND level = " +
+                     level + " GROUP BY name ORDER BY name")
+        .dump();
+  };
+  const char* const kModel = R"([{"is_inside":true,"n":20,"name":"Parallel"}])";
+  watch(program);
+  EXPECT_EQ(calls("2"), kModel);
+  EXPECT_EQ(calls("3"),
+            R"([{"is_inside":true,"n":60,"name":"Softmax"},{"is_inside":true,"n":60,"name":)"
+            R"("module"},{"is_inside":true,"n":60,"name":"module.0"}])");
+  watch(program, {"--levels", "model"});
+  EXPECT_EQ(calls("2"), kModel);
+  watch(program, {"--levels", "application"});
+  EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE type = 'step'"), 20);
+}
+
 TEST_F(RunTorchTest, ALevelThatIsNotAskedForIsNotRecorded) {
   watch(std::string(kTraining) + "train()\n", {"--levels", "model"});
   EXPECT_EQ(scalar("t.xsp", "SELECT count(*) FROM span WHERE level = 2"), 3);

@@ -190,6 +190,20 @@ def _wrap_modules(torch):
     _dynamo.calls_are(module, traceable)
 
 
+def _wrap_replicas(torch):
+    module = torch.nn.Module
+    replicate = module._replicate_for_data_parallel
+
+    @functools.wraps(replicate)
+    def _replicate_for_data_parallel(self):
+        replica = replicate(self)
+        if _native.know_replica(replica, self):
+            _follow(replica)
+        return replica
+
+    module._replicate_for_data_parallel = _replicate_for_data_parallel
+
+
 def _library_of():
     """Returns the libtorch_cpu that this process has loaded."""
     with open("/proc/self/maps") as maps:
@@ -245,6 +259,7 @@ def install(torch):
     """Wraps the calls of this torch's modules, and observes its operators."""
     _native.name_with(_namer(torch))
     _wrap_modules(torch)
+    _wrap_replicas(torch)
     phases.install(torch)
     why = _observe_operators(torch)
     if why is not None:

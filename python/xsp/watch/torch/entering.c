@@ -87,6 +87,20 @@ static uint64_t kind_of_call(PyObject* object, PyObject* const* arguments, size_
                             ((hash.plain ^ model) * 0xd6e8feb86659fd93u) | 1u);
 }
 
+/* Enters a replica, whose thread has no span of the model: one of the application stands for it. */
+static int enter_replica(Thread* thread, const Module* module) {
+  static uint32_t site;
+  if (site == 0) site = xsp_intern_site(XSP_LEVEL_APPLICATION, "replica", "DataParallel thread");
+  Call* around = xsp_call_open_on(thread, XSP_LEVEL_APPLICATION, site, module->owner);
+  const int entered = enter_module(thread, module, 1);
+  if (entered == XSP_NOT_RECORDED) {
+    xsp_call_close(around);
+  } else {
+    xsp_innermost_of(thread)->is_pair = 1;
+  }
+  return entered;
+}
+
 /* Enters the outermost module of its thread. It is a step even if nothing is recorded, and the
  * levels may be switched before it. */
 static int enter_outermost(Thread* thread, PyObject* object, PyObject* const* arguments,
@@ -102,7 +116,9 @@ static int enter_outermost(Thread* thread, PyObject* object, PyObject* const* ar
   xsp_observer_follow();
   tell_follower();
   const uint32_t wanted = XSP_LEVEL_BIT(XSP_LEVEL_LAYER) | XSP_LEVEL_BIT(XSP_LEVEL_MODEL);
-  if ((recorded_levels() & wanted) == 0) return is_model ? XSP_IS_OUTERMOST : XSP_NOT_RECORDED;
+  /* Other modules are entered all the same: modules that they call are no models. */
+  if (is_model && (recorded_levels() & wanted) == 0) return XSP_IS_OUTERMOST;
+  if (module->key == NULL) return enter_replica(thread, module);
   uint64_t kind = 0;
   if (is_model && xsp_observer_has_shapes() && xsp_is_recorded(XSP_LEVEL_LAYER)) {
     kind = kind_of_call(object, arguments, count);
@@ -115,15 +131,15 @@ static int enter_outermost(Thread* thread, PyObject* object, PyObject* const* ar
   return entered;
 }
 
+static int is_inside(Thread* thread) {
+  const Call* around = xsp_innermost_of(thread);
+  return thread->now.is_in_module || (around != NULL && around->is_inner);
+}
+
 int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count) {
   Thread* thread = xsp_this_thread();
   if (thread == NULL) return XSP_NOT_RECORDED;
-  if (!thread->now.is_in_module) {
-    const Call* around = xsp_innermost_of(thread);
-    if (around == NULL || !around->is_inner) {
-      return enter_outermost(thread, object, arguments, count);
-    }
-  }
+  if (!is_inside(thread)) return enter_outermost(thread, object, arguments, count);
   if (!xsp_is_recorded(XSP_LEVEL_LAYER)) return XSP_NOT_RECORDED;
   const Module* module = module_of(object);
   return module == NULL ? XSP_NOT_RECORDED : enter_module(thread, module, 1);
@@ -137,6 +153,15 @@ void xsp_module_leave(int entered) {
   if (thread == NULL) return;
   thread->now.is_in_module = 0;
   if (!thread->now.is_in_model) xsp_step_end(XSP_STEP_MODEL);
+}
+
+int xsp_module_replicate(const PyObject* replica, const PyObject* object) {
+  Thread* thread = xsp_this_thread();
+  if (thread == NULL || !is_inside(thread)) return 0;
+  const Module* module = xsp_module_find(object);
+  if (module == NULL) return 0;
+  const Module same = {replica, 0, module->layer_site, module->owner, NULL};
+  return xsp_module_add(same) == 0;
 }
 
 uintptr_t xsp_model_enter(void) {

@@ -1,6 +1,7 @@
 /* Calls of modules: decides which calls are recorded, and in which role.
  *
- * The outermost module of a thread is the model, and a step; modules inside it are layers.
+ * The outermost module of a thread is the model, and a step; modules inside it are layers. So are
+ * replicas that torch.nn.DataParallel makes in its call, each of which it calls on another thread.
  *
  * The interpreter's lock guards all of it. */
 #ifndef XSP_PYTHON_XSP_WATCH_TORCH_ENTERING_H_
@@ -27,8 +28,13 @@ void xsp_follow_models_with(PyObject* function);
  * XSP_NOT_RECORDED, xsp_module_leave must be called with it. It leaves no error set. */
 int xsp_module_enter(PyObject* object, PyObject* const* arguments, size_t count);
 void xsp_module_leave(int entered);
-/* The same for a model that the program reports itself. The outermost call of a thread is a step;
- * calls inside it are not. xsp_model_leave must be called with the result, on any thread. */
+/* Notes that the object replicates a module, for a call of a module that is open on this thread:
+ * called on any thread it is the module as a layer. Returns 0 if no module is open, or if the one
+ * is not known: then the replica is a module like others. */
+int xsp_module_replicate(const PyObject* replica, const PyObject* object);
+/* The same as entering and leaving, for a model that the program reports itself. The outermost call
+ * of a thread is a step; calls inside it are not. xsp_model_leave must be called with the result,
+ * on any thread. */
 uintptr_t xsp_model_enter(void);
 void xsp_model_leave(uintptr_t entered);
 

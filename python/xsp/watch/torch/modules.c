@@ -96,6 +96,7 @@ void xsp_module_remove(const void* object) {
     modules[at].object = NULL;
     gap = at;
   }
+  if (gone.key == NULL) return;
   keep_for_another(&gone);
   Py_DECREF(gone.key);
 }

@@ -18,7 +18,7 @@ typedef struct Module {
   uint32_t layer_site;
   uint32_t owner;
   PyObject*
-      key; /* objects with equal ones are alike, owned */
+      key; /* objects with equal ones are alike, owned; NULL: a replica, with what another has */
 } Module;
 
 /* Returns the module at this address, or NULL. The pointer is valid until the next change. */

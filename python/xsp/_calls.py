@@ -1,11 +1,13 @@
 """Calls of whole models in frameworks that report nothing below."""
 
+import sys
 import weakref
 
 from . import _native
 
 _references = {}  # by address: a weak reference that reports the object's end
 _followers = []
+_ends = []
 
 
 def know(value, name, kind, framework, version):
@@ -51,3 +53,20 @@ def follow_with(function):
     if not _followers:
         _native.follow_with(lambda is_wanted: [one(is_wanted) for one in _followers])
     _followers.append(function)
+
+
+def end_with(function):
+    """Calls the function before a recording ends while the program goes on."""
+    _ends.append(function)
+
+
+def _call_all(functions):
+    for one in functions:
+        try:
+            one()
+        except Exception as error:  # the program must go on as without xsp
+            sys.stderr.write(f"xsp: {type(error).__name__}: {error}\n")
+
+
+def recording_ends():
+    _call_all(_ends)

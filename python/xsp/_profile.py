@@ -6,7 +6,7 @@ import shutil
 import sys
 import tempfile
 
-from . import _attach, _evaluation, _native, _program
+from . import _attach, _calls, _evaluation, _native, _program
 
 # The levels that a process can record itself: only `xsp run` can watch the device.
 _LEVELS = {"application": 1, "model": 2, "layer": 3}
@@ -88,6 +88,7 @@ class profile(contextlib.ContextDecorator):
             return
         folder, self._folder = self._folder, None
         try:
+            _calls.recording_ends()
             _native.stop()
             traces = sorted(entry.path for entry in os.scandir(folder) if entry.name.endswith(".xtrace"))
             levels = ",".join(self._levels)

@@ -77,6 +77,7 @@ class Sessions:
 
     def install(self):
         _calls.follow_with(self.follow)
+        _calls.end_with(self.read)
         atexit.register(self.end)
         os._exit = self._before_exit(os._exit)
         os.register_at_fork(after_in_child=self._forget)
@@ -107,7 +108,12 @@ class Sessions:
 
     def after_call(self):
         """Runs after a call of a model."""
-        if self._session is None or _native.now_ns() - self._start_ns < _READ_NS:
+        if self._session is not None and _native.now_ns() - self._start_ns >= _READ_NS:
+            self.read()
+
+    def read(self):
+        """Ends the session, if there is one, and emits its layers; a new one may begin."""
+        if self._session is None:
             return
         try:
             with self._lock:

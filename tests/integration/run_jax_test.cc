@@ -109,6 +109,24 @@ TEST_F(RunJaxTest, AProgramThatProfilesItselfHasItsProfile) {
   EXPECT_LE(scalar("t.xsp", "SELECT count(DISTINCT model_id) FROM span WHERE level = 3"), 5);
 }
 
+TEST_F(RunJaxTest, EachBlockThatAProgramRecordsHasItsOwnLayers) {
+  record_python(
+      "import jax, xsp\n"
+      "with xsp.profile('t.xsp'): pass\n" +
+      std::string(kNet) +
+      "for name in ('t.xsp', 'u.xsp'):\n"
+      "    with xsp.profile(name):\n"
+      "        for _ in range(5): net(w, x).block_until_ready()\n");
+  for (const char* file : {"t.xsp", "u.xsp"}) {
+    const auto found =
+        query(file,
+              "SELECT count(*) AS layers, min(start_ns) > (SELECT min(start_ns) "
+              "FROM span WHERE level = 2) AS is_within FROM span WHERE level = 3")[0];
+    EXPECT_GE(found["layers"], 8) << file;  // the first call compiles, which a session may miss
+    EXPECT_EQ(found["is_within"], true) << file;
+  }
+}
+
 // XLA's text of modules, in its older form and on a GPU; no JAX is needed.
 class RunHloTest : public WatchedTest {};
 

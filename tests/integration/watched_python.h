@@ -9,6 +9,7 @@
 
 #include "tests/integration/packages.h"
 #include "tests/integration/run_xsp.h"
+#include "tests/places.h"
 
 namespace xsp::integration {
 
@@ -28,6 +29,16 @@ class WatchedPythonTest : public WatchedTest {
       }
       packages_ += packages + ":";
     }
+  }
+  // Writes the program, which calls xsp.profile itself, and runs it.
+  void record_python(const std::string& program) const {
+    write_file("program.py", program);
+    RunOptions run_options;
+    run_options.program = kPython;
+    run_options.environment = {{"PYTHONPATH", packages_ + places::build("lib/xsp/python")},
+                               {"TF_CPP_MIN_LOG_LEVEL", "3"}};
+    const Finished finished = run({"program.py"}, run_options);
+    EXPECT_EQ(finished.status, 0) << finished.err;
   }
   // Writes the program, and runs it under `xsp run` with these options. Records t.xsp.
   Finished watch_python(const std::string& program, const std::vector<std::string>& options) const {

@@ -90,6 +90,25 @@ TEST_F(RunOnnxRuntimeTest, SessionsThatEndAndThreadsLoseNoLayers) {
   EXPECT_EQ(layers()["outside"], 0);
 }
 
+TEST_F(RunOnnxRuntimeTest, EachBlockThatAProgramRecordsHasItsOwnLayers) {
+  record_python(
+      "import numpy, onnxruntime, xsp\n"
+      "x = {'input': numpy.ones((1, 3, 224, 224), 'float32')}\n"
+      "session = onnxruntime.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])\n"
+      "for name in ('t.xsp', 'u.xsp'):\n"
+      "    with xsp.profile(name):\n"
+      "        for _ in range(4): session.run(None, x)\n");
+  for (const char* file : {"t.xsp", "u.xsp"}) {
+    const auto found = query(file,
+                             "SELECT count(DISTINCT model_id) AS models, count(*) AS layers, "
+                             "count(*) FILTER (model_id IS NULL) AS outside FROM span WHERE "
+                             "level = 3")[0];
+    EXPECT_EQ(found["models"], 4) << file;
+    EXPECT_GT(found["layers"], 4 * 50) << file;
+    EXPECT_EQ(found["outside"], 0) << file;
+  }
+}
+
 TEST_F(RunOnnxRuntimeTest, ASessionThatHasNoTwinSaysWhy) {
   const Finished finished = watch(
       "options = onnxruntime.SessionOptions()\n"

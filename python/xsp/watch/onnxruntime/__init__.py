@@ -32,7 +32,7 @@ def install(onnxruntime):
                     _calls.note_batch(entered, feed.values())
                 twin = twins.take() if entered >= 2 else None
                 if twin is not None:
-                    return twin.call(function, args, kwargs)
+                    return twin.call(function, self, args, kwargs)
                 return function(self, *args, **kwargs)
             finally:
                 _calls.leave(entered)

@@ -6,8 +6,8 @@ first wanted. A call whose layers are recorded runs in the twin; all others run 
 whose times stay as they are. The twin costs the memory of a second session, and the time to make it, which
 passes before a call and not in it.
 
-A twin is read when it is full, and when the program ends. The profiler's clock is that of UNIX time, in
-microseconds. A node is shown on the thread that called the session, within the call.
+A twin is read when it is full, and when the recording or the program ends. The profiler's clock is that of
+UNIX time, in microseconds. A node is shown on the thread that called the session, within the call.
 
 There is no twin, and a note says why, of a session that is not of the CPU alone, that runs nodes in parallel,
 or that the program profiles itself. Refused: the profiler in the program's own session, because every call
@@ -87,10 +87,12 @@ class _Twin:
             options.enable_profiling = False
             options.profile_file_prefix = prefix
 
-    def call(self, function, args, kwargs):
+    def call(self, function, own, args, kwargs):
+        """Runs the call; in the program's own session if another thread has just read the twin."""
+        session = self._session or own
         start = _native.now_ns()
         try:
-            return function(self._session, *args, **kwargs)
+            return function(session, *args, **kwargs)
         finally:
             with self._lock:
                 self._calls.append((threading.get_native_id(), start, _native.now_ns()))
@@ -146,7 +148,7 @@ class _Of:
         self.twin = None
         self.sites = {}  # by name and shapes
         self.nodes = 0  # of a call
-        self.filled = 0
+        self.filled = 0  # twins of this recording
         self.is_over = False
 
 
@@ -160,6 +162,7 @@ class Twins:
         self._lock = threading.RLock()
         self._call = threading.local()
         _calls.follow_with(self._follow)
+        _calls.end_with(self.read)
         atexit.register(self.end)
         os.register_at_fork(after_in_child=self._forget)
 
@@ -189,7 +192,7 @@ class Twins:
                 return None
             try:
                 self._turn(known)
-                if known.twin is None and not known.is_over:
+                if known.twin is None and known.filled < _FILLED:
                     why = self._obstacle(session)
                     if why is not None:
                         raise ValueError(why)
@@ -199,6 +202,13 @@ class Twins:
                 is_known = isinstance(error, ValueError)
                 _give_up(str(error) if is_known else f"{type(error).__name__}: {error}")
             return known.twin
+
+    def read(self):
+        """Reads all twins before a recording ends. In the next one their sessions get others."""
+        with self._lock:
+            for known in list(self._open):
+                twin, known.twin, known.filled = known.twin, None, 0
+                self._read(known, twin)
 
     def end(self):
         """Reads all twins, for good."""
@@ -227,8 +237,7 @@ class Twins:
         known.twin = None
         self._read(known, twin)
         known.filled += not is_first
-        if known.filled >= _FILLED:
-            known.is_over = True
+        if known.filled == _FILLED:
             _note(f"layers of onnxruntime are those of the first {_FILLED * _NODES} nodes")
 
     @staticmethod

@@ -7,7 +7,8 @@ from . import _native
 
 _references = {}  # by address: a weak reference that reports the object's end
 _followers = []
-_ends = []
+_begins, _ends = [], []
+_has_ended = False
 
 
 def know(value, name, kind, framework, version):
@@ -55,6 +56,13 @@ def follow_with(function):
     _followers.append(function)
 
 
+def begin_with(function):
+    """Calls the function before a recording begins; now, if there is one."""
+    _begins.append(function)
+    if not _has_ended:
+        function()
+
+
 def end_with(function):
     """Calls the function before a recording ends while the program goes on."""
     _ends.append(function)
@@ -68,5 +76,13 @@ def _call_all(functions):
             sys.stderr.write(f"xsp: {type(error).__name__}: {error}\n")
 
 
+def recording_begins():
+    global _has_ended
+    _has_ended = False
+    _call_all(_begins)
+
+
 def recording_ends():
+    global _has_ended
+    _has_ended = True
     _call_all(_ends)

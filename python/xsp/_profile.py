@@ -76,6 +76,7 @@ class profile(contextlib.ContextDecorator):
             raise
         if is_started:
             self._folder = folder
+            _calls.recording_begins()
             _attach.install()
         else:
             shutil.rmtree(folder, ignore_errors=True)

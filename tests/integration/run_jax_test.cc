@@ -127,6 +127,20 @@ TEST_F(RunJaxTest, EachBlockThatAProgramRecordsHasItsOwnLayers) {
   }
 }
 
+// A device keeps to what the option was at its first use.
+TEST_F(RunJaxTest, AnOptionOfJaxIsChangedForABlockAlone) {
+  record_python(
+      "import jax, xsp\n"
+      "def option(): return jax.config.values['jax_cpu_enable_async_dispatch']\n"
+      "def recorded():\n"
+      "    with xsp.profile('t.xsp'): return option()\n"
+      "before = option()\n"
+      "assert before and not recorded() and option(), before\n"
+      "assert not recorded() and option()\n"
+      "jax.devices()\n"
+      "assert recorded() and option()\n");
+}
+
 // XLA's text of modules, in its older form and on a GPU; no JAX is needed.
 class RunHloTest : public WatchedTest {};
 

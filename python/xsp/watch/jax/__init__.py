@@ -1,19 +1,21 @@
 """JAX: every call of a function that `jax.jit` has compiled is a model.
 
 On a GPU the call is over when its work has been handed to the device: the kernels tell how long the work
-takes. On the CPU it is over when its results are there: JAX is told not to dispatch asynchronously,
-unless the program sets that option itself, because a model would otherwise end before its layers begin.
-layers.py records the layers, which are instructions of XLA.
+takes. On the CPU it is over when its results are there: JAX is told not to dispatch asynchronously, in
+devices that are first used during a recording, unless the program sets that option itself, because a model
+would otherwise end before its layers begin. layers.py records the layers, which are instructions of XLA.
 
 Without asynchronous dispatch a program loses the time that it waits (0 to 7 % where it computes,
 docs/measurements.md), and XLA's threads sleep between calls, so that the first instruction takes longer; the
-evaluation says so. A program that sets the option has layers in no model, and loses those under way at a
-read. Refused: waiting in the wrapper only where calls are recorded, because an unrecorded step would end with
-its dispatch, so that steps of different levels could not be compared; and a thread that waits for the
-results, which gets there when the interpreter's lock is free, up to 5 ms late, and keeps the results alive.
+evaluation says so. A program that sets the option, or that used the device before a block that it records by
+xsp.profile, has layers in no model, and loses those under way at a read. Refused: waiting in the wrapper only
+where calls are recorded, because an unrecorded step would end with its dispatch, so that steps of different
+levels could not be compared; and a thread that waits for the results, which gets there when the interpreter's
+lock is free, up to 5 ms late, and keeps the results alive.
 """
 
 import functools
+import importlib
 import sys
 import types
 
@@ -53,14 +55,26 @@ class _Jitted:
         return repr(self._function)
 
 
-def _wait_for_results(jax):
-    """Makes calls on the CPU end with their results. JAX has had the option since 0.4.31, and reads it from
-    no environment variable. Returns whether that changed the option.
+class _Waiting:
+    """Makes calls on the CPU end with their results, while there is a recording. JAX has had the option since
+    0.4.31, reads it from no environment variable, and keeps to it from the first use of a device on.
     """
-    if not jax.config.values.get(_ASYNC):
-        return False
-    jax.config.update(_ASYNC, False)
-    return True
+
+    def __init__(self, jax):
+        self._config = jax.config
+        self._bridge = importlib.import_module("jax._src.xla_bridge")
+        self.is_changed = False
+
+    def begin(self):
+        is_late = getattr(self._bridge, "backends_are_initialized", lambda: False)()
+        if self._config.values.get(_ASYNC) and not is_late:
+            self._config.update(_ASYNC, False)
+            self.is_changed = True
+
+    def end(self):
+        if self.is_changed:
+            self._config.update(_ASYNC, True)
+        self.is_changed = False
 
 
 def install(jax):
@@ -76,7 +90,10 @@ def install(jax):
 
     jax.jit = watched
     try:
-        layers.install(jax, _wait_for_results(jax))
+        waiting = _Waiting(jax)
+        _calls.begin_with(waiting.begin)
+        _calls.end_with(waiting.end)
+        layers.install(jax, waiting)
     except Exception as error:
         text = f"layers of jax {version} are not recorded: {type(error).__name__}: {error}"
         sys.stderr.write(f"xsp: {text}\n")

@@ -118,9 +118,10 @@ class _Ranges:
 class _Sessions(Sessions):
     """xsp's session of XLA's profiler."""
 
-    def __init__(self, jax, profiler, is_waiting):
+    def __init__(self, jax, profiler, waiting):
         super().__init__("jax")
-        self._is_waiting = is_waiting
+        self._waiting = waiting
+        self._has_said = False
         self._annotation = jax.profiler.TraceAnnotation
         self._make = profiler.ProfilerSession
         self._options = profiler.ProfileOptions()
@@ -135,9 +136,9 @@ class _Sessions(Sessions):
 
     def compiled(self, executable, platform):
         with self._lock:
-            if platform == "cpu" and self._is_waiting:
+            if platform == "cpu" and self._waiting.is_changed and not self._has_said:
                 note("jax", _WAITING)
-                self._is_waiting = False
+                self._has_said = True
             self._programs.add(executable, platform)
 
     @property
@@ -197,10 +198,12 @@ def _hear_of_compilations(sessions):
     setattr(compiler, name, compiled)
 
 
-def install(jax, is_waiting):
-    """Watches the programs of this JAX. `is_waiting`: their calls on the CPU now wait for their results."""
+def install(jax, waiting):
+    """Watches the programs of this JAX. `waiting.is_changed`: their calls on the CPU wait for their results
+    because of xsp.
+    """
     global _sessions
-    sessions = _Sessions(jax, _profiler_of(jax), is_waiting)
+    sessions = _Sessions(jax, _profiler_of(jax), waiting)
     _hear_of_compilations(sessions)
     sessions.install()
     _sessions = sessions

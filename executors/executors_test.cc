@@ -1,10 +1,15 @@
 // Tests what all executors share.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
+
 #include "executors/shared/executor.h"
+#include "executors/shared/indexes.h"
 #include "executors/shared/kubernetes_job.h"
 #include "executors/shared/lanes.h"
 #include "executors/shared/program.h"
+#include "shared/base/scratch.h"
 
 namespace xsp::executors {
 namespace {
@@ -43,11 +48,76 @@ TEST(Devices, DisturbEachOtherUnlessBothAreGpus) {
   EXPECT_TRUE(disturb("", "cuda:1"));
 }
 
-TEST(Kubernetes, NumbersAreReadAsTheyAreWritten) {
+TEST(Indexes, AreReadAsTheyAreWritten) {
   EXPECT_EQ(indexes_of("0-2,5", 100), (std::vector<size_t>{0, 1, 2, 5}));
   EXPECT_TRUE(indexes_of("", 100).empty());
   EXPECT_EQ(indexes_of("0-4000000000", 3).size(), 3u);
   EXPECT_TRUE(indexes_of("x,-,5-1", 100).empty());
+  for (const std::vector<size_t>& some :
+       {std::vector<size_t>{}, {7}, {0, 1, 2, 5}, {5, 3, 4, 4, 10, 11}, {1, 0}}) {
+    const Ranges ranges = ranges_of(some, 100, 100);
+    EXPECT_EQ(ranges.count, some.size());
+    EXPECT_EQ(indexes_of(ranges.text, 100), some) << ranges.text;
+  }
+}
+
+TEST(Indexes, AreWrittenAsLongAsThereIsRoom) {
+  const std::vector<size_t> some = {0, 1, 2, 5, 8, 9};
+  EXPECT_EQ(ranges_of(some, 100, 100).text, "0-2,5,8-9");
+  EXPECT_EQ(ranges_of(some, 100, 8).text, "0-2,5");
+  EXPECT_EQ(ranges_of(some, 100, 8).count, 4u);
+  EXPECT_EQ(ranges_of(some, 2, 100).text, "0-1");
+}
+
+// A folder that comes first in PATH, with programs that stand for those of an engine.
+class FakeProgramsTest : public testing::Test {
+ protected:
+  FakeProgramsTest() : folder_(std::move(ScratchFolder::create()).value()) {
+    ::setenv("PATH", (folder_->path().string() + ":" + path_).c_str(), 1);
+    ::setenv("XSP_FAKE", folder_->path().c_str(), 1);
+  }
+  ~FakeProgramsTest() override {
+    ::setenv("PATH", path_.c_str(), 1);
+    ::unsetenv("XSP_FAKE");
+  }
+  void make(const char* name, const std::string& script) const {
+    const std::filesystem::path file = folder_->path() / name;
+    std::ofstream(file) << "#!/bin/sh\n" << script;
+    std::filesystem::permissions(file, std::filesystem::perms(0755));
+  }
+
+  const std::string path_ = std::getenv("PATH");
+  std::unique_ptr<ScratchFolder> folder_;
+};
+
+TEST_F(FakeProgramsTest, SlurmsCommentsAreNeverTooLong) {
+  make("sinfo", "exit 0");
+  make("squeue", "cat \"$XSP_FAKE/queue\"");
+  make("sbatch", R"(
+for word; do
+  case "$word" in
+    --comment=*) comment=${word#*=} ;;
+    --array=*) last=${word#*-*-*-} ;;
+  esac
+done
+[ ${#comment} -le 1024 ] || { echo "sbatch: error: Pathname too long" >&2; exit 1; }
+seq 0 "$last" | sed "s/\$/|PENDING||Priority|$comment|7/" >> "$XSP_FAKE/queue"
+)");
+  Job job;
+  job.plan = folder_->path() / "plan.json";
+  std::vector<size_t> all;
+  // Units of two kinds in turn have no ranges; then there are more than an array may have.
+  for (size_t i = 0; i < 3000; ++i) {
+    job.units.push_back({"a", i < 1500 && i % 2 == 1 ? "cuda" : "cpu", ""});
+    all.push_back(i);
+  }
+  auto session = find_executor("slurm")->open(job);
+  ASSERT_TRUE(session.ok());
+  const Status submitted = (*session)->submit(all);
+  ASSERT_TRUE(submitted.ok()) << submitted.error().text;
+  const auto held = (*session)->poll(std::chrono::milliseconds(0));
+  ASSERT_TRUE(held.ok());
+  EXPECT_EQ(held->size(), all.size());
 }
 
 TEST(Kubernetes, HasWhatIsNeitherCompleteNorFailed) {

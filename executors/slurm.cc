@@ -7,15 +7,18 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "executors/shared/executor.h"
+#include "executors/shared/indexes.h"
 #include "executors/shared/program.h"
 #include "shared/base/words.h"
 
 namespace xsp::executors {
 namespace {
 
-constexpr size_t kArrayMax = 1000;  // Slurm's own default of MaxArraySize is 1001
+constexpr size_t kArrayMax = 1000;         // Slurm's own default of MaxArraySize is 1001
+constexpr size_t kCommentBytesMax = 1000;  // its controller refuses one of more than 1024
 constexpr double kMarginSeconds = 300;
 
 class Slurm : public Session {
@@ -30,11 +33,11 @@ class Slurm : public Session {
       arrays[{unit.system, unit.device.starts_with("cuda")}].push_back(index);
     }
     for (const auto& [kind, units] : arrays) {
-      for (size_t from = 0; from < units.size(); from += kArrayMax) {
-        const size_t size = std::min(kArrayMax, units.size() - from);
-        const auto first = units.begin() + static_cast<std::ptrdiff_t>(from);
-        XSP_CHECK_OK(submit_array({first, first + static_cast<std::ptrdiff_t>(size)}, kind.first,
-                                  kind.second));
+      for (std::span<const size_t> rest = units; !rest.empty();) {
+        const Ranges ranges = ranges_of(rest, kArrayMax, kCommentBytesMax);
+        XSP_CHECK_OK(submit_array({rest.begin(), rest.begin() + ranges.count}, ranges.text,
+                                  kind.first, kind.second));
+        rest = rest.subspan(ranges.count);
       }
     }
     return Ok{};
@@ -55,7 +58,8 @@ class Slurm : public Session {
   }
 
  private:
-  Status submit_array(const std::vector<size_t>& units, const std::string& system, bool has_gpu) {
+  Status submit_array(const std::vector<size_t>& units, const std::string& comment,
+                      const std::string& system, bool has_gpu) {
     const std::filesystem::path logs = job_.plan.parent_path() / "engine";
     std::error_code ignored;
     std::filesystem::create_directories(logs, ignored);
@@ -63,7 +67,7 @@ class Slurm : public Session {
                                       "--parsable",
                                       "--requeue",
                                       "--job-name=" + name_,
-                                      "--comment=" + joined(units, ","),
+                                      "--comment=" + comment,
                                       "--array=0-" + std::to_string(units.size() - 1),
                                       "--output=" + (logs / "%A_%a.log").string()};
     const long minutes = static_cast<long>((job_.limit_s + kMarginSeconds) / 60) + 1;
@@ -96,10 +100,10 @@ class Slurm : public Session {
       }
     }
     if (cells.size() != 6) return Ok{};
-    const std::vector<std::string> units = split(cells[4], ',');
-    const size_t position = static_cast<size_t>(std::atol(cells[0].c_str()));
+    const std::vector<size_t> units = indexes_of(cells[4], kArrayMax);
+    const size_t position = number_of(cells[0]);
     if (position >= units.size()) return Ok{};
-    const size_t index = static_cast<size_t>(std::atol(units[position].c_str()));
+    const size_t index = units[position];
     if (index >= job_.units.size()) return Ok{};
     // Slurm keeps such a job in its queue, but never runs it: it counts as lost.
     if (cells[3] == "BadConstraints" || cells[3].starts_with("launch_failed")) {

@@ -1,10 +1,10 @@
 #include "executors/shared/kubernetes_job.h"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "executors/shared/indexes.h"
 #include "shared/base/words.h"
 
 namespace xsp::executors {
@@ -32,12 +32,6 @@ const json& at(const json& object, const std::vector<std::string>& path) {
 std::string text_at(const json& object, const std::vector<std::string>& path) {
   const json& found = at(object, path);
   return found.is_string() ? found.get<std::string>() : std::string();
-}
-
-size_t number_of(const std::string& text) {
-  size_t number = SIZE_MAX;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
 }
 
 // Returns the units of a job, in the order of its indexes.
@@ -98,17 +92,6 @@ json container_of(const Job& job, const std::vector<size_t>& units, const KindOf
 }
 
 }  // namespace
-
-std::vector<size_t> indexes_of(std::string_view text, size_t most) {
-  std::vector<size_t> all;
-  for (const std::string& part : split(text, ',')) {
-    const size_t dash = part.find('-');
-    const size_t first = number_of(part.substr(0, dash));
-    const size_t last = dash == std::string::npos ? first : number_of(part.substr(dash + 1));
-    for (size_t i = first; i <= last && i < SIZE_MAX && all.size() < most; ++i) all.push_back(i);
-  }
-  return all;
-}
 
 std::string job_manifest(const Job& job, const std::vector<size_t>& units, const KindOfPod& kind) {
   json selector = json::object();

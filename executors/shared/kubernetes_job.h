@@ -27,9 +27,6 @@ std::string job_manifest(const Job& job, const std::vector<size_t>& units, const
 // one sweep, as JSON. What cannot be read is left out.
 std::map<size_t, Held> held_of(std::string_view jobs, std::string_view pods, size_t units);
 
-// Returns the numbers of a text such as "0-2,5", which Kubernetes writes. At most `most` numbers.
-std::vector<size_t> indexes_of(std::string_view text, size_t most);
-
 }  // namespace xsp::executors
 
 #endif  // XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_

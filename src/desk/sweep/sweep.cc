@@ -31,7 +31,11 @@ class Loop {
     for (size_t i = 0; i < plan.tasks.size(); ++i) {
       Known& known = tasks_[i];
       const std::vector<Attempt> attempts = folder.attempts(plan.tasks[i]);
-      known.seen = attempts.empty() ? 0 : attempts.back().number;
+      // An attempt that still runs, perhaps on a machine that is dead, is judged once it has ended.
+      if (!attempts.empty()) {
+        const Attempt& last = attempts.back();
+        known.seen = last.end == End::kNone ? last.number - 1 : last.number;
+      }
       TaskView& task = view_.tasks[i];
       if (task.state != State::kDone) task.state = State::kPending;
     }

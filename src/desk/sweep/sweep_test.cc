@@ -14,25 +14,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An engine whose polls fail as `answers` says, and which then has every unit waiting.
+// An engine whose polls fail as `answers` says, and which has waiting what was submitted.
 class Engine : public executors::Session {
  public:
   explicit Engine(std::vector<bool> answers) : answers_(std::move(answers)) {}
   Status submit(const std::vector<size_t>& indexes) override {
     submitted += indexes.size();
+    for (const size_t index : indexes) held[index] = {};
     return Ok{};
   }
   Result<std::map<size_t, executors::Held>> poll(std::chrono::milliseconds) override {
     const bool answers = polls_ >= answers_.size() || answers_[polls_];
     ++polls_;
     if (!answers) return failed("squeue: Socket timed out on send/recv operation");
-    std::map<size_t, executors::Held> held;
-    for (size_t i = 0; i < submitted; ++i) held[i] = {};
     return held;
   }
   Status cancel() override { return Ok{}; }
 
   size_t submitted = 0;
+  std::map<size_t, executors::Held> held;
 
  private:
   std::vector<bool> answers_;
@@ -83,6 +83,35 @@ TEST_F(SweepLoopTest, AnEngineThatNeverAnsweredIsAnError) {
   ASSERT_FALSE(view.ok());
   EXPECT_NE(view.error().text.find("timed out"), std::string::npos);
   EXPECT_TRUE(silences.empty());
+}
+
+TEST_F(SweepLoopTest, AnAttemptThatRunsAtResumeIsJudgedByItsEnd) {
+  const Folder folder(place / "sweep");
+  ASSERT_TRUE(folder.create(plan).ok());
+  std::vector<Attempt> attempts;
+  for (const Task& task : plan.tasks) attempts.push_back(*folder.begin(task, "n1"));
+  executors::Held running;
+  running.is_running = true;
+  Engine engine({});
+  engine.held = {{0, running}, {1, running}};
+  const auto view = run_sweep(folder, plan, engine, stop, [&](const View& now) {
+    if (engine.submitted > 0) stop = 1;  // never again
+    if (now.count(State::kRunning) < 2) return;
+    // Both end while the loop runs.
+    for (size_t i = 0; i < attempts.size(); ++i) {
+      attempts[i].end = i == 0 ? End::kRefused : End::kTimeout;
+      attempts[i].reason = i == 0 ? "no GPU" : "late";
+      attempts[i].seconds = 20;
+      ASSERT_TRUE(folder.note(plan.tasks[i], attempts[i]).ok());
+    }
+    engine.held.clear();
+  });
+  ASSERT_TRUE(view.ok());
+  EXPECT_EQ(view->count(State::kFailed), 2u);
+  EXPECT_EQ(view->tasks[0].why, "no GPU");
+  EXPECT_EQ(view->tasks[1].why, "late");
+  EXPECT_EQ(view->used_s, 40);
+  EXPECT_EQ(engine.submitted, 0u);
 }
 
 TEST(EndOfSweep, SaysWhatAnEngineWithAQueueGoesOnWith) {

@@ -51,7 +51,8 @@ class Session {
  public:
   virtual ~Session() = default;
   // Asks the engine to run the units, each once. Fails with kUsage or kNotAvailable if it never
-  // will, for example because no machine satisfies the settings.
+  // will, for example because no machine satisfies the settings. Whatever the error, it may have
+  // some of the units, which poll() tells.
   virtual Status submit(const std::vector<size_t>& indexes) = 0;
   // Returns the units of this sweep that the engine still has. May wait for a change, no longer
   // than `patience`.

@@ -50,10 +50,11 @@ Status check_server(const std::string& place) {
                    "in PGPASSWORD"};
 }
 
-// Lets the executor run the plan until all tasks are settled, or there is an interrupt.
+// Lets the executor run the plan until all tasks are settled, or there is an interrupt. `seen` gets
+// what was there at the last look at the engine.
 Result<View> run_plan(const SweepOptions& options, const std::string& place, const Folder& folder,
                       const Plan& plan, const executors::Executor& executor,
-                      const std::atomic<int>& stop) {
+                      const std::atomic<int>& stop, View* seen) {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   XSP_TRY(const auto session, executor.open(sweep::job_of(folder, plan, program)));
@@ -63,6 +64,7 @@ Result<View> run_plan(const SweepOptions& options, const std::string& place, con
   return sweep::run_sweep(folder, plan, *session, stop, [&](const View& now) {
     progress.show(now);
     notes.show(now);
+    *seen = now;
   });
 }
 
@@ -82,19 +84,21 @@ Status work(const SweepOptions& options, const Folder& folder, const Plan& plan)
   const std::string place = place_of(options, folder, plan);
   XSP_CHECK_OK(folder.note_end(std::nullopt));
   const experiment::Interrupts interrupts;
-  const Result<View> ran = run_plan(options, place, folder, plan, executor, interrupts.count());
+  View seen;
+  const Result<View> ran =
+      run_plan(options, place, folder, plan, executor, interrupts.count(), &seen);
   const bool is_over = ran.ok() && ran->is_over();
   // An interrupt has ended tasks that the last look at the engine still saw.
   const View view = is_over ? *ran : sweep::view_of(folder, plan);
+  if (!is_over) {
+    const std::string left = sweep::left_behind(folder, executor, seen);
+    if (!left.empty()) std::fprintf(stderr, "\nwarning: %s\n", left.c_str());
+  }
   if (!ran.ok()) {
     (void)note_end(options, place, folder, plan, view, {"failed", ran.error().text});
     return ran.error();
   }
   const sweep::SweepEnd end = sweep::end_of(view, is_over);
-  if (!is_over) {
-    const std::string left = sweep::left_behind(folder, executor, *ran);
-    if (!left.empty()) std::fprintf(stderr, "\nwarning: %s\n", left.c_str());
-  }
   XSP_CHECK_OK(note_end(options, place, folder, plan, view, end));
   XSP_CHECK_OK(print_results(place, folder, plan, view));
   if (!options.has_no_site && view.count(sweep::State::kDone) > 0) {

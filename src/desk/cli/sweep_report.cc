@@ -205,8 +205,8 @@ void SweepProgress::show(const View& view) {
   if (view.silence.empty() != last_.silence.empty()) {
     if (is_terminal_) std::fprintf(stderr, "\r\033[K");
     const std::string now = view.silence.empty()
-                                ? "the engine answers again"
-                                : "the engine does not answer, and is asked again: " + view.silence;
+                                ? "the engine works again"
+                                : "the engine fails, and is asked again: " + view.silence;
     std::fprintf(stderr, "%s\n", now.c_str());
   }
   const size_t done_before = last_.tasks.empty() ? view.count(State::kDone) : 0;

@@ -11,6 +11,7 @@ namespace {
 constexpr std::chrono::milliseconds kPatience{500};
 // A busy controller of a cluster times out now and then, and a server may be started anew.
 constexpr double kEnginePatience_s = 300;
+constexpr double kSubmitPause_s = 2;
 // A file that a node wrote may be seen here later than the end of its job.
 constexpr double kFilesPatience_s = 5;
 constexpr size_t kReasonsOfEnd = 3;
@@ -47,10 +48,7 @@ class Loop {
       if (!held.ok()) {
         if (answered_at_ == 0) return held.error();
         if (now_s() - answered_at_ > kEnginePatience_s) {
-          return Error{held.error().code,
-                       "the engine has not answered for five minutes: " + held.error().text +
-                           ": when it does, go on with xsp sweep resume " +
-                           folder_.path().string()};
+          return given_up("has not answered", held.error());
         }
         view_.silence = held.error().text;
         told(view_);
@@ -63,8 +61,9 @@ class Loop {
         const auto found = held->find(i);
         look(i, found == held->end() ? nullptr : &found->second);
       }
-      XSP_CHECK_OK(submit(held->size()));
+      const Status submitted = submit(held->size());
       told(view_);
+      XSP_CHECK_OK(submitted);
       if (view_.is_over()) break;
     }
     return view_;
@@ -77,6 +76,15 @@ class Loop {
     std::string reason;  // of the last one
     double gone_at = 0;  // since when the engine lacks it; 0: it has it, or never had
     bool is_asked = false;
+    bool is_unsure = false;  // a submit failed, which may have taken it
+  };
+
+  // The submit that failed, until the engine has all tasks that it was asked for.
+  struct Refusal {
+    Error error;
+    size_t tasks = 0;
+    double since = 0;  // when it last took one of them
+    double tried_at = 0;
   };
 
   void look(size_t index, const executors::Held* held) {
@@ -154,7 +162,14 @@ class Loop {
     return {};
   }
 
-  Status submit(size_t held) {
+  Error given_up(const char* what, const Error& error) const {
+    return {error.code, std::string("the engine ") + what + " for five minutes: " + error.text +
+                            ": when it does, go on with xsp sweep resume " +
+                            folder_.path().string()};
+  }
+
+  // Returns the tasks that the engine is to get, and leaves out what no budget allows.
+  std::vector<size_t> next_tasks(size_t held) {
     const std::string used = budget_used();
     const bool has_budget = plan_.budget_s || plan_.budget_cost;
     std::vector<size_t> indexes;
@@ -168,13 +183,58 @@ class Loop {
         indexes.push_back(i);
       }
     }
-    if (indexes.empty()) return Ok{};
-    XSP_CHECK_OK(session_.submit(indexes));
+    return indexes;
+  }
+
+  // Returns whether a task has come to something that is not judged yet.
+  bool has_news(size_t index) const {
+    const Task& planned = plan_.tasks[index];
+    const std::vector<Attempt> attempts = folder_.attempts(planned);
+    return folder_.is_done(planned) ||
+           (!attempts.empty() && attempts.back().number > tasks_[index].seen);
+  }
+
+  // Is called after each poll, which has told what a submit took that failed. So no task is
+  // submitted twice. The error is final: the engine never took a task, or says that it never will,
+  // or took none for too long.
+  Status submit(size_t held) {
+    has_taken_ = has_taken_ || held > 0;
+    std::vector<size_t> indexes = next_tasks(held);
+    if (refusal_) {
+      const Error& error = refusal_->error;
+      const bool is_never = error.code == Code::kUsage || error.code == Code::kNotAvailable;
+      if (!has_taken_ || is_never) return error;
+      if (now_s() - refusal_->since > kEnginePatience_s) {
+        return given_up("has taken no task", error);
+      }
+      view_.silence = error.text;
+      if (now_s() - refusal_->tried_at < kSubmitPause_s) return Ok{};
+      // What was taken may be over already.
+      for (const size_t i : indexes) tasks_[i].is_asked = tasks_[i].is_unsure && has_news(i);
+      std::erase_if(indexes, [this](size_t i) { return tasks_[i].is_asked; });
+    }
+    if (!indexes.empty()) {
+      const Status submitted = session_.submit(indexes);
+      if (!submitted.ok()) {
+        refused(indexes, submitted.error());
+        return Ok{};
+      }
+    }
+    refusal_.reset();
+    view_.silence.clear();
     for (const size_t i : indexes) {
-      tasks_[i].is_asked = true;
+      has_taken_ = tasks_[i].is_asked = true;
+      tasks_[i].is_unsure = false;
       view_.tasks[i].state = State::kWaiting;
     }
     return Ok{};
+  }
+
+  void refused(const std::vector<size_t>& indexes, const Error& error) {
+    const bool has_taken_some = !refusal_ || indexes.size() < refusal_->tasks;
+    refusal_ = {error, indexes.size(), has_taken_some ? now_s() : refusal_->since, now_s()};
+    if (has_taken_) view_.silence = error.text;
+    for (const size_t i : indexes) tasks_[i].is_unsure = true;
   }
 
   const Folder& folder_;
@@ -183,6 +243,8 @@ class Loop {
   std::vector<Known> tasks_;
   View view_;
   double answered_at_ = 0;  // when the engine last did; 0: it never did
+  bool has_taken_ = false;  // the engine had a task of this sweep
+  std::optional<Refusal> refusal_;
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ struct TaskView {
 struct View {
   std::vector<TaskView> tasks;  // by index
   double used_s = 0;            // by all attempts
-  std::string silence;          // the engine's error, if it did not answer; empty: it did
+  std::string silence;          // the engine's error, if it did not answer or take a task
   size_t count(State state) const;
   bool is_over() const;  // no task waits, runs or is pending
 };
@@ -43,9 +43,9 @@ SweepEnd end_of(const View& view, bool is_over);
 
 // Runs it. `told` is called after each look at the engine. A task that failed, or whose machine was
 // lost, is tried again as often as the plan says; one that was refused, took too long, or failed
-// twice in the same way is not. An engine that answered once, and does not any more, is asked again
-// for five minutes. Ends when all tasks are settled, or after `stop`; then tasks may
-// still be in the engine's queue.
+// twice in the same way is not. An engine that answered once, or took a task, and does not any
+// more, is asked again for five minutes. Ends when all tasks are settled, or after `stop`; then
+// tasks may still be in the engine's queue.
 Result<View> run_sweep(const Folder& folder, const Plan& plan, executors::Session& session,
                        const std::atomic<int>& stop, const std::function<void(const View&)>& told);
 

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace xsp::sweep {
@@ -19,11 +23,15 @@ class Engine : public executors::Session {
  public:
   explicit Engine(std::vector<bool> answers) : answers_(std::move(answers)) {}
   Status submit(const std::vector<size_t>& indexes) override {
-    submitted += indexes.size();
-    for (const size_t index : indexes) held[index] = {};
+    for (const size_t index : indexes) {
+      if (takes.has_value() && submitted >= *takes) return refusal;
+      ++submitted;
+      held[index] = {};
+    }
     return Ok{};
   }
-  Result<std::map<size_t, executors::Held>> poll(std::chrono::milliseconds) override {
+  Result<std::map<size_t, executors::Held>> poll(std::chrono::milliseconds patience) override {
+    std::this_thread::sleep_for(std::min(patience, std::chrono::milliseconds(20)));
     const bool answers = polls_ >= answers_.size() || answers_[polls_];
     ++polls_;
     if (!answers) return failed("squeue: Socket timed out on send/recv operation");
@@ -31,6 +39,8 @@ class Engine : public executors::Session {
   }
   Status cancel() override { return Ok{}; }
 
+  std::optional<size_t> takes{};  // so many units until further notice
+  Error refusal = failed("sbatch: Socket timed out on send/recv operation");
   size_t submitted = 0;
   std::map<size_t, executors::Held> held;
 
@@ -83,6 +93,68 @@ TEST_F(SweepLoopTest, AnEngineThatNeverAnsweredIsAnError) {
   ASSERT_FALSE(view.ok());
   EXPECT_NE(view.error().text.find("timed out"), std::string::npos);
   EXPECT_TRUE(silences.empty());
+}
+
+TEST_F(SweepLoopTest, AnEngineThatTakesATaskAndThenFailsIsAskedAgainForTheRest) {
+  Engine engine({});
+  engine.takes = 1;
+  const auto view = run_sweep(Folder(place), plan, engine, stop, [&](const View& now) {
+    silences.push_back(now.silence);
+    // The second look has told what was taken.
+    if (silences.size() == 2) {
+      EXPECT_EQ(now.count(State::kWaiting), 1u);
+      engine.takes.reset();
+    }
+    if (now.count(State::kWaiting) == 2) stop = 1;
+  });
+  ASSERT_TRUE(view.ok()) << view.error().text;
+  EXPECT_EQ(engine.submitted, 2u);  // each unit once
+  ASSERT_GE(silences.size(), 3u);
+  EXPECT_NE(silences[1].find("timed out"), std::string::npos);
+  EXPECT_EQ(silences.back(), "");
+}
+
+TEST_F(SweepLoopTest, WhatWasTakenAndIsOverIsNotSubmittedAgain) {
+  const Folder folder(place / "sweep");
+  ASSERT_TRUE(folder.create(plan).ok());
+  Engine engine({});
+  engine.takes = 2;
+  plan.tasks.resize(3);
+  plan.tasks[2].name = "three";
+  size_t looks = 0;
+  const auto view = run_sweep(folder, plan, engine, stop, [&](const View& now) {
+    if (++looks == 1) {
+      // The first task ends before the engine is asked what it has.
+      Attempt attempt = *folder.begin(plan.tasks[0], "n1");
+      attempt.end = End::kRefused;
+      attempt.reason = "no GPU";
+      ASSERT_TRUE(folder.note(plan.tasks[0], attempt).ok());
+      engine.held.erase(0);
+      engine.takes.reset();
+    }
+    if (engine.submitted > 3 || now.count(State::kFailed) == 1) stop = 1;
+  });
+  ASSERT_TRUE(view.ok()) << view.error().text;
+  EXPECT_EQ(engine.submitted, 3u);
+  ASSERT_EQ(view->count(State::kFailed), 1u);
+  EXPECT_EQ(view->tasks[0].why, "no GPU");
+}
+
+TEST_F(SweepLoopTest, AnEngineThatNeverTookATaskOrNeverWillIsAnError) {
+  Engine engine({});
+  engine.takes = 0;
+  size_t looks = 0;
+  const auto look = [&](const View&) { ++looks; };
+  EXPECT_FALSE(run_sweep(Folder(place), plan, engine, stop, look).ok());
+  EXPECT_EQ(looks, 2u);
+  engine.takes = 1;
+  engine.refusal = usage("no machine has a GPU");
+  View seen;
+  const auto never =
+      run_sweep(Folder(place), plan, engine, stop, [&](const View& now) { seen = now; });
+  ASSERT_FALSE(never.ok());
+  EXPECT_EQ(never.error().text, "no machine has a GPU");
+  EXPECT_EQ(seen.count(State::kWaiting), 1u) << "what is left behind";
 }
 
 TEST_F(SweepLoopTest, AnAttemptThatRunsAtResumeIsJudgedByItsEnd) {

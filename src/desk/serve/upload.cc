@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "desk/serve/http/routes.h"
+#include "shared/base/durable.h"
 
 namespace xsp::serve {
 namespace {
@@ -116,12 +117,20 @@ Status Upload::write(std::string_view bytes) {
 Status Upload::finish(const store::ReadLimits& limits) {
   const auto database = store::Database::open(partial_, limits);
   if (!database.ok()) return corrupt("upload: not an .xsp file that this xsp can read");
+  const auto not_kept = [] { return failed(std::string("upload: ") + std::strerror(errno)); };
+  if (!make_durable(partial_)) return not_kept();
   // A link fails if the name is taken; a rename would replace the file.
   if (::link(partial_.c_str(), path_.c_str()) != 0) {
     if (errno == EEXIST) {
       return usage("upload: " + path_.filename().string() + " is there: choose another name");
     }
-    return failed(std::string("upload: ") + std::strerror(errno));
+    return not_kept();
+  }
+  // Whoever is told that the file is kept may remove the original.
+  if (!make_durable(path_.parent_path())) {
+    const Error error = not_kept();
+    ::unlink(path_.c_str());
+    return error;
   }
   return Ok{};
 }

@@ -16,6 +16,7 @@
 #include "desk/store/duck.h"
 #include "desk/store/schema.h"
 #include "desk/store/stream.h"
+#include "shared/base/durable.h"
 #include "shared/base/text.h"
 
 namespace xsp::store {
@@ -172,15 +173,6 @@ Status check_output(const fs::path& path, const fs::path& partial) {
   ::close(file);
   remove_with_log(partial);
   return Ok{};
-}
-
-// Makes a file, or a folder's list of names, durable.
-bool sync(const fs::path& path, int flags) {
-  const int file = ::open(path.c_str(), flags | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool done = fsync(file) == 0 || errno == EINVAL;  // EINVAL: the file system has no fsync
-  ::close(file);
-  return done;
 }
 
 // Returns whether a statement accesses other files, even if DuckDB would allow it.
@@ -477,7 +469,7 @@ Status Database::finish() {
   state_->connection.reset();
   state_->database.reset();
   std::error_code error;
-  if (!sync(state_->partial, O_RDWR)) error.assign(errno, std::generic_category());
+  if (!make_durable(state_->partial)) error.assign(errno, std::generic_category());
   if (!error) fs::rename(state_->partial, state_->path, error);
   if (error) {
     return failed(state_->name + ": cannot be written: " + error.message() +
@@ -485,7 +477,7 @@ Status Database::finish() {
   }
   release_output(*state_);
   state_->partial.clear();
-  sync(state_->path.parent_path(), O_RDONLY | O_DIRECTORY);
+  (void)make_durable(state_->path.parent_path());
   return Ok{};
 }
 

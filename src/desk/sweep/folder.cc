@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "desk/manifest/yaml.h"
+#include "shared/base/durable.h"
 #include "shared/base/text.h"
 
 namespace xsp::sweep {
@@ -218,13 +219,12 @@ Result<Attempt> Folder::begin(const Task& task, const std::string& host) const {
 Result<bool> Folder::commit(const Task& task, const Attempt& attempt) const {
   const fs::path from = part(task, attempt.number);
   const fs::path to = result(task);
-  const int fd = ::open(from.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return error_of(from, "it cannot be opened");
-  ::fsync(fd);
-  ::close(fd);
+  if (!make_durable(from)) return error_of(to, "it cannot be written");
   // A link, unlike a renaming, does not replace what is there.
   const bool is_first = ::link(from.c_str(), to.c_str()) == 0;
   if (!is_first && errno != EEXIST) return error_of(to, "it cannot be written");
+  // If the machine dies and the name is lost, the task is done again.
+  (void)make_durable(results());
   ::unlink(from.c_str());
   return is_first;
 }

@@ -2,13 +2,27 @@
 #include "desk/sweep/folder.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <set>
 #include <thread>
 
 #include "desk/sweep/device_lock.h"
 #include "shared/base/scratch.h"
+
+namespace {
+int fsync_error = 0;  // what fsync() says; 0: what the disk says
+}  // namespace
+
+// Stands for the C library's, so that a disk can be full.
+extern "C" int fsync(int fd) {
+  if (fsync_error == 0) return static_cast<int>(::syscall(SYS_fsync, fd));
+  errno = fsync_error;
+  return -1;
+}
 
 namespace xsp::sweep {
 namespace {
@@ -60,6 +74,23 @@ TEST_F(FolderTest, TheFirstResultStays) {
   std::string kept;
   std::ifstream(folder.result(task())) >> kept;
   EXPECT_EQ(kept, "first");
+}
+
+TEST_F(FolderTest, WhatTheDiskDidNotKeepIsNoResult) {
+  const Folder folder(scratch_->path() / "s");
+  ASSERT_TRUE(folder.create(plan_).ok());
+  const Attempt attempt = *folder.begin(task(), "h");
+  std::ofstream(folder.part(task(), attempt.number)) << "text";
+  for (const int error : {EIO, ENOSPC, EDQUOT}) {
+    fsync_error = error;
+    EXPECT_FALSE(folder.commit(task(), attempt).ok());
+    EXPECT_FALSE(folder.is_done(task()));
+  }
+  fsync_error = EINVAL;  // a file system that has no fsync()
+  const auto is_first = folder.commit(task(), attempt);
+  fsync_error = 0;
+  ASSERT_TRUE(is_first.ok()) << is_first.error().text;
+  EXPECT_TRUE(folder.is_done(task()));
 }
 
 TEST_F(FolderTest, AnAttemptIsReadAsItWasNoted) {

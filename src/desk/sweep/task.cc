@@ -155,8 +155,13 @@ Result<Attempt> run_task(const Folder& folder, const Plan& plan, size_t index,
   XSP_CHECK_OK(through.words.empty() ? measure(plan, task, program, part, log, -1, stop, &attempt)
                                      : ask(plan, task, through, part, log, stop, &attempt));
   if (attempt.end == End::kDone) {
-    XSP_TRY(const bool is_first, folder.commit(task, attempt));
-    if (!is_first) attempt.end = End::kSecond;
+    const Result<bool> is_first = folder.commit(task, attempt);
+    if (!is_first.ok()) {
+      attempt.end = End::kFailed;
+      attempt.reason = is_first.error().text;
+    } else if (!*is_first) {
+      attempt.end = End::kSecond;
+    }
   }
   XSP_CHECK_OK(folder.note(task, attempt));
   return attempt;

@@ -1,10 +1,27 @@
 // Tests the server over a real socket, with a client that may send any bytes.
 #include "desk/serve/http/server.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
 #include "desk/serve/testing.h"
+
+namespace {
+// What fsync() says; 0: what the disk says. The server's threads call it.
+std::atomic<int> fsync_error = 0;
+}  // namespace
+
+// Stands for the C library's, so that a disk can be full.
+extern "C" int fsync(int fd) {
+  if (fsync_error == 0) return static_cast<int>(::syscall(SYS_fsync, fd));
+  errno = fsync_error;
+  return -1;
+}
 
 namespace xsp::serve {
 namespace {
@@ -203,6 +220,21 @@ TEST_F(UploadTest, LeavesNothingOfWhatItRefuses) {
     EXPECT_EQ(status_of(post(name, "x")), 400) << name;
   }
   EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(UploadTest, PromisesNothingThatTheDiskDidNotKeep) {
+  ServerOptions options;
+  options.token = "secret";
+  options.max_upload_bytes = 64 << 20;
+  start(options);
+  const std::string bytes = bytes_of_evaluation();
+  fsync_error = ENOSPC;
+  const std::string answer = post("new.xsp", bytes);
+  fsync_error = 0;
+  EXPECT_EQ(status_of(answer), 500);
+  EXPECT_NE(answer.find("No space left"), std::string::npos) << answer;
+  EXPECT_EQ(files(), 1U);
+  EXPECT_EQ(status_of(post("new.xsp", bytes)), 201);
 }
 
 TEST_F(UploadTest, IsOffUnlessAskedFor) {

@@ -72,15 +72,14 @@ Result<serve::SweepState> NetworkSweeps::start(const std::string& text) {
   XSP_TRY(sweep::Plan plan, sweep::expand({kFile, whole}, executor_, names));
   plan.place = catalogue::lasting_place(options_.place);
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::error_code error;
-  if (fs::exists(folder_of(plan.name), error)) {
+  const sweep::Folder folder(folder_of(plan.name));
+  if (folder.exists()) {
     return usage("sweep '" + plan.name + "': there is one of this name: give it another");
   }
   if (waiting_.size() >= kWaiting) {
     return Error{Code::kInterrupted, "sweeps: too many wait: ask again later"};
   }
-  fs::create_directories(folder_of(plan.name).parent_path(), error);
-  XSP_CHECK_OK(sweep::Folder(folder_of(plan.name)).create(plan));
+  XSP_CHECK_OK(folder.create(plan));
   waiting_.push_back(plan.name);
   changed_.notify_all();
   return look(plan.name);

@@ -24,6 +24,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr const char* kEndFile = "end.json";
+constexpr std::array<std::string_view, 2> kFolders = {"results", "attempts"};
 constexpr std::array<const char*, 8> kEnds = {"running", "done",      "done twice",  "failed",
                                               "refused", "timed out", "interrupted", "lost"};
 
@@ -75,6 +76,22 @@ std::string json_of(const Attempt& attempt) {
                        {"end", text_of(attempt.end)},
                        {"reason", attempt.reason}};
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+// Returns whether there is no more in the folder than what create() leaves that was interrupted.
+bool is_as_new(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    const bool is_part = name.starts_with("plan.json.") && name.ends_with(".part");
+    const bool is_own = std::find(kFolders.begin(), kFolders.end(), name) != kFolders.end();
+    std::error_code unknown;
+    if (!is_part && !(is_own && at->is_directory(unknown) && fs::is_empty(at->path(), unknown))) {
+      return false;
+    }
+  }
+  return !error;
 }
 
 bool write_all(int fd, std::string_view text) {
@@ -133,14 +150,18 @@ Status Folder::create(const Plan& plan) const {
                  ": it has a plan already: name another folder with -o, or go on " +
                  "with xsp sweep resume " + path_.string());
   }
-  if (fs::exists(path_, error) && !fs::is_empty(path_, error)) {
+  if (fs::exists(path_, error) && !is_as_new(path_)) {
     return usage(path_.string() + ": it has other files: name another folder with -o");
   }
-  for (const char* name : {"results", "attempts"}) {
+  for (const std::string_view name : kFolders) {
     fs::create_directories(path_ / name, error);
     if (error) return failed(path_.string() + ": it cannot be made: " + error.message());
   }
-  return write_whole(plan_file(), to_json(plan) + "\n");
+  Status written = write_whole(plan_file(), to_json(plan) + "\n");
+  if (!written.ok()) {
+    for (const std::string_view name : kFolders) fs::remove(path_ / name, error);
+  }
+  return written;
 }
 
 Result<std::unique_ptr<FolderLock>> Folder::lock() const {

@@ -68,7 +68,8 @@ class Folder {
  public:
   explicit Folder(std::filesystem::path path) : path_(std::move(path)) {}
 
-  // Makes the folder with this plan. Fails if it holds another plan, or other files.
+  // Makes the folder with this plan. Fails if it holds another plan, or other files; what an
+  // interrupted create() left there is none.
   Status create(const Plan& plan) const;
   bool exists() const;
   Result<Plan> plan() const;

@@ -120,6 +120,22 @@ TEST_F(FolderTest, OneSweepWorksOnAFolder) {
   EXPECT_TRUE(folder.lock().ok());
 }
 
+TEST_F(FolderTest, ASweepThatCouldNotBeMadeIsMadeLater) {
+  const Folder folder(scratch_->path() / "s");
+  fsync_error = ENOSPC;
+  EXPECT_FALSE(folder.create(plan_).ok());
+  fsync_error = 0;
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  // As if it had been killed in the midst.
+  for (const char* name : {"results", "attempts"}) fs::create_directory(folder.path() / name);
+  std::ofstream(folder.path() / "plan.json.7.part") << "{";
+  EXPECT_TRUE(folder.create(plan_).ok());
+  EXPECT_TRUE(folder.exists());
+  fs::remove(folder.plan_file());
+  std::ofstream(folder.result(task())) << "somebody's";
+  EXPECT_FALSE(folder.create(plan_).ok());
+}
+
 TEST_F(FolderTest, TheEndIsKnownUntilTheSweepGoesOn) {
   const Folder folder(scratch_->path() / "s");
   ASSERT_TRUE(folder.create(plan_).ok());

@@ -1,6 +1,7 @@
 // Tests what all executors share.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -46,6 +47,13 @@ TEST(Devices, DisturbEachOtherUnlessBothAreGpus) {
   EXPECT_TRUE(disturb("cuda:0", "cuda:0"));
   EXPECT_FALSE(disturb("cuda:0", "cuda:1"));
   EXPECT_TRUE(disturb("", "cuda:1"));
+}
+
+TEST(Lanes, WaitAlsoIfNothingRuns) {
+  Lanes lanes({}, {"here"}, nullptr);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(lanes.poll(std::chrono::milliseconds(50))->empty());
+  EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(50));
 }
 
 TEST(Indexes, AreReadAsTheyAreWritten) {

@@ -111,7 +111,7 @@ void Lanes::wait_for_change(std::chrono::milliseconds patience) const {
 }
 
 Result<std::map<size_t, Held>> Lanes::poll(std::chrono::milliseconds patience) {
-  if (!running_.empty()) wait_for_change(patience);
+  wait_for_change(patience);
   reap();
   XSP_CHECK_OK(start_free());
   std::map<size_t, Held> held;

@@ -152,6 +152,37 @@ TEST(Kubernetes, HasWhatIsNeitherCompleteNorFailed) {
   EXPECT_EQ(held_of(jobs, "{\"items\": [3]}", 9).size(), 2u);
 }
 
+TEST(Kubernetes, APodThatCannotStartSaysWhyAndItsJobIsEndedInTheEnd) {
+  const std::string jobs = R"({"items": [
+    {"metadata": {"name": "a", "annotations": {"xsp.units": "0,1"}}, "status": {}}]})";
+  const auto pods = [](const std::string& phase, const std::string& reason) {
+    return R"({"items": [
+    {"metadata": {"labels": {"batch.kubernetes.io/job-name": "a"},
+                  "annotations": {"batch.kubernetes.io/job-completion-index": "0"}},
+     "status": {"phase": ")" +
+           phase + R"("}},
+    {"metadata": {"labels": {"batch.kubernetes.io/job-name": "a"},
+                  "annotations": {"batch.kubernetes.io/job-completion-index": "1"}},
+     "status": {"phase": "Pending",
+                "conditions": [{"type": "PodScheduled", "status": "True"}],
+                "containerStatuses": [{"name": "xsp", "state": {"waiting": {"reason": ")" +
+           reason + R"(", "message": "no image x:1"}}}]}}]})";
+  };
+  const std::string stuck = pods("Pending", "ErrImagePull");
+  EXPECT_EQ(held_of(jobs, stuck, 2).at(1).why, "ErrImagePull: no image x:1");
+  std::map<std::string, double> since;
+  EXPECT_TRUE(hopeless_jobs(stuck, 1000, &since).empty());
+  EXPECT_TRUE(hopeless_jobs(pods("Pending", "ImagePullBackOff"), 1200, &since).empty());
+  EXPECT_EQ(hopeless_jobs(stuck, 1301, &since), std::vector<std::string>{"a"});
+  EXPECT_TRUE(hopeless_jobs(pods("Running", "ErrImagePull"), 1302, &since).empty());
+  EXPECT_TRUE(hopeless_jobs(stuck, 1303, &since).empty()) << "it is asked anew";
+  EXPECT_TRUE(hopeless_jobs(pods("Pending", "ContainerCreating"), 1500, &since).empty());
+  EXPECT_TRUE(hopeless_jobs(stuck, 1700, &since).empty()) << "it could start for a while";
+  for (const char* foreign : {"{", "[1]", "{\"items\": [3]}"}) {
+    EXPECT_TRUE(hopeless_jobs(foreign, 9000, &since).empty());
+  }
+}
+
 TEST(Kubernetes, APodHasTheImageThatItsUnitsWant) {
   Job job;
   job.settings = {{"image", {"xsp"}}, {"claim", {"c"}}, {"mount", {"/m"}}};

@@ -50,6 +50,13 @@ class Cluster : public Session {
     ::usleep(static_cast<useconds_t>(patience.count()) * 1000);
     XSP_TRY(const std::string jobs, get("jobs"));
     XSP_TRY(const std::string pods, get("pods"));
+    const std::chrono::duration<double> now = std::chrono::steady_clock::now().time_since_epoch();
+    for (const std::string& name : hopeless_jobs(pods, now.count(), &stuck_since_)) {
+      // The next poll lacks its units, which count as lost.
+      const auto ended = run_program(
+          kubectl(job_.settings, {"delete", "job", name, "--ignore-not-found", "--wait=false"}));
+      if (!ended.ok()) return ended.error();
+    }
     return held_of(jobs, pods, job_.units.size());
   }
 
@@ -66,6 +73,7 @@ class Cluster : public Session {
   }
 
   Job job_;
+  std::map<std::string, double> stuck_since_;
 };
 
 Result<std::vector<std::string>> systems(const Settings& settings) {

@@ -1,6 +1,7 @@
 #include "executors/shared/kubernetes_job.h"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -15,6 +16,13 @@ using nlohmann::json;
 constexpr const char* kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 constexpr const char* kUnitsAnnotation = "xsp.units";
 constexpr int kKept_s = 24 * 3600;  // a job that is over
+// A registry may be away for a while.
+constexpr double kStuckPatience_s = 300;
+// Why a container does not start, and never will unless somebody helps.
+constexpr std::array<std::string_view, 5> kObstacles = {"ErrImagePull", "ImagePullBackOff",
+                                                        "ErrImageNeverPull", "InvalidImageName",
+                                                        "CreateContainerConfigError"};
+constexpr const char* kJobLabel = "batch.kubernetes.io/job-name";
 
 // Returns the member of a path of keys; null if it is missing.
 const json& at(const json& object, const std::vector<std::string>& path) {
@@ -54,8 +62,27 @@ bool is_over(const json& job) {
   });
 }
 
-// Returns why a pod waits, by the scheduler's words.
+struct Waiting {
+  std::string reason;  // one word; empty: no container waits
+  std::string message;
+};
+
+// Returns what keeps a container of the pod from starting.
+Waiting waiting_of(const json& pod) {
+  const json& containers = at(pod, {"status", "containerStatuses"});
+  if (!containers.is_array()) return {};
+  for (const json& one : containers) {
+    const std::string reason = text_at(one, {"state", "waiting", "reason"});
+    if (!reason.empty()) return {reason, text_at(one, {"state", "waiting", "message"})};
+  }
+  return {};
+}
+
+// Returns why a pod waits, by the words of its node or of the scheduler.
 std::string why_waiting(const json& pod) {
+  const Waiting waiting = waiting_of(pod);
+  if (!waiting.message.empty()) return waiting.reason + ": " + waiting.message;
+  if (!waiting.reason.empty()) return waiting.reason;
   const json& conditions = at(pod, {"status", "conditions"});
   if (!conditions.is_array()) return {};
   for (const json& one : conditions) {
@@ -143,8 +170,7 @@ std::map<size_t, Held> held_of(std::string_view jobs, std::string_view pods, siz
   const json all_pods = json::parse(pods, nullptr, false);
   const json& pod_list = at(all_pods, {"items"});
   for (const json& pod : pod_list.is_array() ? pod_list : json::array()) {
-    const auto own =
-        units_by_job.find(text_at(pod, {"metadata", "labels", "batch.kubernetes.io/job-name"}));
+    const auto own = units_by_job.find(text_at(pod, {"metadata", "labels", kJobLabel}));
     const size_t index = number_of(text_at(pod, {"metadata", "annotations", kIndexAnnotation}));
     if (own == units_by_job.end() || index >= own->second.size()) continue;
     const auto found = held.find(own->second[index]);
@@ -154,6 +180,32 @@ std::map<size_t, Held> held_of(std::string_view jobs, std::string_view pods, siz
     found->second.why = why_waiting(pod);
   }
   return held;
+}
+
+std::vector<std::string> hopeless_jobs(std::string_view pods, double now_s,
+                                       std::map<std::string, double>* stuck_since) {
+  std::set<std::string> running, stuck;
+  const json all_pods = json::parse(pods, nullptr, false);
+  const json& pod_list = at(all_pods, {"items"});
+  for (const json& pod : pod_list.is_array() ? pod_list : json::array()) {
+    const std::string job = text_at(pod, {"metadata", "labels", kJobLabel});
+    const std::string reason = waiting_of(pod).reason;
+    if (text_at(pod, {"status", "phase"}) == "Running") {
+      running.insert(job);
+    } else if (std::find(kObstacles.begin(), kObstacles.end(), reason) != kObstacles.end()) {
+      stuck.insert(job);
+    }
+  }
+  std::vector<std::string> hopeless;
+  std::map<std::string, double> since;
+  for (const std::string& job : stuck) {
+    if (running.count(job) != 0) continue;
+    const auto known = stuck_since->find(job);
+    since[job] = known == stuck_since->end() ? now_s : known->second;
+    if (now_s - since[job] >= kStuckPatience_s) hopeless.push_back(job);
+  }
+  *stuck_since = std::move(since);
+  return hopeless;
 }
 
 }  // namespace xsp::executors

@@ -3,6 +3,7 @@
 #define XSP_EXECUTORS_SHARED_KUBERNETES_JOB_H_
 
 #include <compare>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,12 @@ std::string job_manifest(const Job& job, const std::vector<size_t>& units, const
 // Returns the units that the cluster still has, from `kubectl get jobs` and `kubectl get pods` of
 // one sweep, as JSON. What cannot be read is left out.
 std::map<size_t, Held> held_of(std::string_view jobs, std::string_view pods, size_t units);
+
+// Returns the names of the Jobs of which no pod runs, and one could not start for five minutes, for
+// example because its image is not there: it would wait for ever. `stuck_since` has the Jobs that
+// are so from one call to the next; `now_s` is the time of any clock.
+std::vector<std::string> hopeless_jobs(std::string_view pods, double now_s,
+                                       std::map<std::string, double>* stuck_since);
 
 }  // namespace xsp::executors
 

@@ -74,6 +74,7 @@ class Loop {
     int seen = 0;        // attempts that are judged
     int tries = 0;       // that count against the retries
     std::string reason;  // of the last one
+    std::string waited;  // why it waited, when the engine last had it
     double gone_at = 0;  // since when the engine lacks it; 0: it has it, or never had
     bool is_asked = false;
     bool is_unsure = false;  // a submit failed, which may have taken it
@@ -99,7 +100,7 @@ class Loop {
       if (task.state != State::kRunning && held->is_running) task.started_at = now_s();
       task.state = held->is_running ? State::kRunning : State::kWaiting;
       task.where = held->where;
-      task.why = held->why;
+      task.why = known.waited = held->why;
       return;
     }
     if (known.is_asked) return judge(index);
@@ -125,9 +126,11 @@ class Loop {
     }
     view_.used_s += has_new ? attempts.back().seconds : 0;
     const End end = has_new ? attempts.back().end : End::kLost;
+    const std::string waited = known.waited.empty() ? "" : " (why it waited: " + known.waited + ")";
     task.why = has_new ? attempts.back().reason
-                       : "the engine ended it before it began: see " +
+                       : "the engine ended it before it began" + waited + ": see " +
                              (folder_.path() / "engine").string();
+    known.waited.clear();
     if (has_new) known.seen = attempts.back().number;
     task.attempts = static_cast<int>(attempts.size());
     known.is_asked = false;

@@ -157,6 +157,22 @@ TEST_F(SweepLoopTest, AnEngineThatNeverTookATaskOrNeverWillIsAnError) {
   EXPECT_EQ(seen.count(State::kWaiting), 1u) << "what is left behind";
 }
 
+TEST_F(SweepLoopTest, AJobThatNeverBeganSaysWhyItWaited) {
+  plan.tasks.resize(1);
+  plan.retries = 0;
+  executors::Held waiting;
+  waiting.why = "ErrImagePull: no image x:1";
+  Engine engine({});
+  const auto view = run_sweep(Folder(place), plan, engine, stop, [&](const View& now) {
+    if (now.tasks[0].why.empty()) engine.held[0] = waiting;
+    if (now.tasks[0].why == waiting.why) engine.held.clear();
+  });
+  ASSERT_TRUE(view.ok());
+  EXPECT_NE(view->tasks[0].why.find("before it began (why it waited: ErrImagePull: no image"),
+            std::string::npos)
+      << view->tasks[0].why;
+}
+
 TEST_F(SweepLoopTest, AnAttemptThatRunsAtResumeIsJudgedByItsEnd) {
   const Folder folder(place / "sweep");
   ASSERT_TRUE(folder.create(plan).ok());

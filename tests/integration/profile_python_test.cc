@@ -75,6 +75,37 @@ TEST_F(ProfilePythonTest, ItsBatchMayBeAnother) {
             "1,2");
 }
 
+// A trace may hold the size of its example's batch. It would then compute something else for
+// another, which shows in the shapes or the values of any of its outputs.
+TEST_F(ProfilePythonTest, ABatchThatTheTraceFixedStaysAsItIs) {
+  write_file(
+      "fixed.py",
+      "import torch\n"
+      "class Net(torch.nn.Module):\n"
+      "    def __init__(self, rest):\n"
+      "        super().__init__()\n"
+      "        self.rest = rest\n"
+      "    def forward(self, x):\n"
+      "        return x + 1, (self.rest(x, int(x.shape[0])),)\n"
+      "def shape():\n"
+      "    return Net(lambda x, n: x.reshape(n, -1)), torch.ones(4, 3, 4)\n"
+      "def value():\n"
+      "    return Net(lambda x, n: x.sum() / n), torch.ones(4, 3, 4)\n"
+      "def random():\n"
+      "    return Net(lambda x, n: torch.nn.functional.dropout(x, 0.5, True)), torch.ones(4, 3)\n");
+  for (const char* model : {"fixed.py:shape", "fixed.py:value"}) {
+    const Finished finished = profile(model, {"--batch", "8"});
+    EXPECT_EQ(finished.status, 2) << model << '\n' << finished.out;
+    EXPECT_EQ(error_lines(finished), 1) << finished.err;
+    EXPECT_NE(finished.err.find("batch 8: the model's is fixed at 4"), std::string::npos)
+        << finished.err;
+  }
+  // Values that the module does not repeat itself are not compared.
+  const Finished finished = profile("fixed.py:random", {"--batch", "8"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(scalar("fixed.xsp", "SELECT min(batch) FROM run"), 8);
+}
+
 TEST_F(ProfilePythonTest, AMistakeIsOneLineThatSaysWhatToDo) {
   for (const auto& [model, said] : std::map<std::string, std::string>{
            {"net.py:nothing",

@@ -5,8 +5,8 @@
 // may use them while /proc/sys/kernel/perf_event_paranoid is at most 2. Many virtual machines have
 // none. The software counters come from getrusage(2) and the process's CPU clock, which need no
 // privilege. If the processor has fewer counters than the collector asks for, the kernel
-// multiplexes them; the counts are then scaled by the share of the time that each counter was
-// active (perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING).
+// multiplexes them; the count of an inference is then scaled by the share of its time that the
+// counter was active, and is left out if it never was (cpu/hardware.h).
 
 #include <linux/perf_event.h>
 #include <sys/resource.h>
@@ -18,10 +18,10 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <string>
 #include <string_view>
 
+#include "collectors/cpu/hardware.h"
 #include "xsp/plugin.h"
 
 namespace {
@@ -50,7 +50,8 @@ struct Active {
   Known known{};
   int fd = -1;  // file descriptor of a hardware counter
   uint32_t key = 0;
-  double before = 0;
+  xsp::cpu::Reading before;  // of a hardware counter
+  double usage_before = 0;
 };
 
 struct State {
@@ -80,17 +81,11 @@ int open_hardware(uint64_t config) {
       syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-// Returns NaN if it never counted: other users may hold the processor's counters.
-double read_hardware(int fd) {
-  struct {
-    uint64_t value, enabled, running;
-  } read_out{};
-  if (read(fd, &read_out, sizeof read_out) != static_cast<ssize_t>(sizeof read_out)) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
-  const auto value = static_cast<double>(read_out.value);
-  if (read_out.running == 0) return std::numeric_limits<double>::quiet_NaN();
-  return value * static_cast<double>(read_out.enabled) / static_cast<double>(read_out.running);
+// Returns an empty reading on failure.
+xsp::cpu::Reading read_hardware(int fd) {
+  xsp::cpu::Reading reading;
+  if (read(fd, &reading, sizeof reading) != static_cast<ssize_t>(sizeof reading)) return {};
+  return reading;
 }
 
 double read_usage(uint64_t which) {
@@ -103,11 +98,6 @@ double read_usage(uint64_t which) {
   getrusage(RUSAGE_SELF, &usage);
   return which == 1 ? static_cast<double>(usage.ru_minflt + usage.ru_majflt)
                     : static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
-}
-
-double read_counter(const Active& active) {
-  return active.known.source == Source::kHardware ? read_hardware(active.fd)
-                                                  : read_usage(active.known.config);
 }
 
 xsp_status probe(const xsp_host*, xsp_collector_probe* out) {
@@ -169,14 +159,26 @@ xsp_status start(const xsp_host* host, const xsp_collect_options* options) {
 
 void begin() {
   State& s = state();
-  for (size_t i = 0; i < s.count; ++i) s.active[i].before = read_counter(s.active[i]);
+  for (size_t i = 0; i < s.count; ++i) {
+    Active& one = s.active[i];
+    if (one.known.source == Source::kHardware) {
+      one.before = read_hardware(one.fd);
+    } else {
+      one.usage_before = read_usage(one.known.config);
+    }
+  }
 }
 
 void end(xsp_span* span) {
   State& s = state();
   // All counters are read before any is recorded, because recording must not be counted.
   std::array<double, kKnown.size()> delta{};
-  for (size_t i = 0; i < s.count; ++i) delta[i] = read_counter(s.active[i]) - s.active[i].before;
+  for (size_t i = 0; i < s.count; ++i) {
+    const Active& one = s.active[i];
+    delta[i] = one.known.source == Source::kHardware
+                   ? xsp::cpu::counted_between(one.before, read_hardware(one.fd))
+                   : read_usage(one.known.config) - one.usage_before;
+  }
   for (size_t i = 0; i < s.count; ++i) {
     if (!std::isnan(delta[i])) xsp_span_counter(span, s.active[i].key, delta[i]);
   }

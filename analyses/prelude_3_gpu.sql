@@ -54,7 +54,10 @@ CREATE OR REPLACE TEMP MACRO why_no_memory() AS CASE
   WHEN why_no_level('kernel') IS NOT NULL THEN why_no_level('kernel')
   WHEN NOT EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id)
                    WHERE r.level = 6 AND s.level = 5 AND s.type = 'memory')
-    THEN 'memory: nothing was allocated or released in the runs that recorded the level api' END;
+    THEN 'memory: nothing was allocated or released in the runs that recorded the level api'
+  WHEN NOT EXISTS (SELECT 1 FROM measured_run r JOIN span s USING (run_id) JOIN span_counter c USING (run_id, span_id)
+                   WHERE r.level = 6 AND s.level = 5 AND s.type = 'memory' AND c.name = 'allocated_bytes')
+    THEN 'memory: the totals are not known after a turn without the level api: xsp run --leveled=runs has no turns' END;
 CREATE OR REPLACE TEMP MACRO why_no_energy() AS CASE
   WHEN EXISTS (SELECT 1 FROM energy_run JOIN device_sample USING (run_id) WHERE energy_j IS NOT NULL) THEN NULL
   WHEN EXISTS (FROM energy_run) THEN 'energy: the runs that counted it have no samples: run them for longer'
@@ -394,8 +397,9 @@ CREATE OR REPLACE TEMP MACRO activity(wanted_batch, how_many) AS TABLE
 -- ---- Memory --------------------------------------------------------------------------------------------
 
 -- Returns the allocations and releases in one inference of the kernel run, pool by pool, in their order; `number`
--- counts them. Frameworks record them only in the first few measured inferences (plugin.h, record_details). Without a
--- wanted iteration, the first that has any is used. Of several processes, it is the first one's.
+-- counts them. Those without a total, which came after a turn without the level api, are left out. Frameworks record
+-- them only in the first few measured inferences (plugin.h, record_details). Without a wanted iteration, the first that
+-- has any is used. Of several processes, it is the first one's.
 CREATE OR REPLACE TEMP MACRO memory_events(wanted_batch, wanted_iteration) AS TABLE
   WITH wanted AS (
     SELECT run_id, chosen_batch(6, wanted_batch) AS batch, iteration, coalesce(process, 0) AS process FROM span
@@ -419,4 +423,5 @@ CREATE OR REPLACE TEMP MACRO memory_events(wanted_batch, wanted_iteration) AS TA
   SELECT e.batch, coalesce(pool, '') AS pool, e.time_ns, e.name AS event, l.name AS layer, bytes, allocated_bytes,
     row_number() OVER (PARTITION BY coalesce(pool, '') ORDER BY e.time_ns, e.span_id) AS number
   FROM event e JOIN counted USING (run_id, span_id) LEFT JOIN pool USING (run_id, span_id)
-    LEFT JOIN span l ON l.run_id = e.run_id AND l.span_id = e.layer_id;
+    LEFT JOIN span l ON l.run_id = e.run_id AND l.span_id = e.layer_id
+  WHERE allocated_bytes IS NOT NULL;

@@ -1,6 +1,8 @@
 #include "collectors/cupti/memory.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace xsp::cupti {
 namespace {
@@ -43,19 +45,33 @@ MemoryEvent Memory::follow(const CUpti_ActivityMemory4& record) {
   if (is_on_device) event.pool += " of cuda:" + std::to_string(record.deviceId);
   event.time_ns = record.timestamp;
   event.correlation_id = record.correlationId;
-  uint64_t bytes = record.bytes;
-  if (event.is_allocation) {
-    sizes_[record.address] = bytes;
-  } else if (const auto known = sizes_.find(record.address); known != sizes_.end()) {
-    bytes = known->second;
-    sizes_.erase(known);
+  Block block{record.bytes, event.pool};
+  if (const auto known = blocks_.find(record.address); known != blocks_.end()) {
+    if (event.is_allocation) {
+      // Its release was lost.
+      add(known->second.pool, -static_cast<int64_t>(known->second.bytes));
+    } else {
+      block.bytes = known->second.bytes;
+    }
+    blocks_.erase(known);
   }
-  event.bytes = event.is_allocation ? static_cast<int64_t>(bytes) : -static_cast<int64_t>(bytes);
-  int64_t& total = totals_[event.pool];
-  total += event.bytes;
-  if (total < 0) total = 0;
-  event.total_bytes = total;
+  const auto bytes = static_cast<int64_t>(block.bytes);
+  event.bytes = event.is_allocation ? bytes : -bytes;
+  add(event.pool, event.bytes);
+  if (event.is_allocation) blocks_[record.address] = std::move(block);
+  event.total_bytes = totals_[event.pool];
+  event.has_total = event.time_ns < first_pause_ns_;
   return event;
+}
+
+void Memory::pause(uint64_t time_ns) {
+  uint64_t none = UINT64_MAX;
+  first_pause_ns_.compare_exchange_strong(none, time_ns);
+}
+
+void Memory::add(const std::string& pool, int64_t bytes) {
+  int64_t& total = totals_[pool];
+  total = std::max<int64_t>(total + bytes, 0);
 }
 
 uint32_t Callers::thread_of(uint32_t correlation_id) const {

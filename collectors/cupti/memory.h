@@ -1,5 +1,7 @@
 // Memory over time: turns every allocation and release that CUPTI records into a span of the level
-// api without duration, with the pool's total after it.
+// api without duration, with the pool's total after it. While the level api is not recorded, none
+// is known; so from the first such pause on, events have no totals. Refused: recording allocations
+// during pauses, too, because what is switched off costs the program nothing.
 //
 // Thread rule: one thread at a time.
 #ifndef XSP_COLLECTORS_CUPTI_MEMORY_H_
@@ -7,6 +9,7 @@
 
 #include <cupti.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -24,6 +27,7 @@ struct MemoryEvent {
   uint64_t time_ns = 0;  // on CUPTI's clock
   int64_t bytes = 0;     // negative for a release
   int64_t total_bytes = 0;
+  bool has_total = true;
   uint32_t correlation_id = 0;  // correlation id of the call
 };
 
@@ -32,10 +36,19 @@ class Memory {
   // Memory may be released that was taken before the recording began. Then its size is that of the
   // release's record, and the total does not fall below zero.
   MemoryEvent follow(const CUpti_ActivityMemory4& record);
+  // Events after this time, on CUPTI's clock, may not be all. Any thread may call this.
+  void pause(uint64_t time_ns);
 
  private:
-  std::unordered_map<uint64_t, uint64_t> sizes_;  // by address
-  std::map<std::string, int64_t> totals_;         // by pool
+  struct Block {
+    uint64_t bytes = 0;
+    std::string pool;
+  };
+  void add(const std::string& pool, int64_t bytes);
+
+  std::unordered_map<uint64_t, Block> blocks_;        // by address
+  std::map<std::string, int64_t> totals_;             // by pool
+  std::atomic<uint64_t> first_pause_ns_{UINT64_MAX};  // on CUPTI's clock
 };
 
 // Joins events with the threads of their calls; either may be recorded first.

@@ -392,6 +392,28 @@ TEST(Memory, ATotalIsNeverBelowZero) {
   EXPECT_EQ(event.total_bytes, 0);
 }
 
+TEST(Memory, ABlockWhoseReleaseWasLostCountsOnce) {
+  Memory memory;
+  EXPECT_EQ(memory.follow(memory_record(true, 1, 100)).total_bytes, 100);
+  EXPECT_EQ(memory.follow(memory_record(true, 1, 30)).total_bytes, 30);
+  CUpti_ActivityMemory4 pinned = memory_record(true, 1, 10);
+  pinned.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
+  EXPECT_EQ(memory.follow(pinned).total_bytes, 10);
+  EXPECT_EQ(memory.follow(memory_record(true, 2, 5)).total_bytes, 5) << "the first pool lost it";
+}
+
+TEST(Memory, NoTotalIsGivenAfterAPause) {
+  Memory memory;
+  CUpti_ActivityMemory4 record = memory_record(true, 1, 100);
+  record.timestamp = 1000;
+  EXPECT_TRUE(memory.follow(record).has_total);
+  memory.pause(2000);
+  memory.pause(9000);
+  EXPECT_TRUE(memory.follow(record).has_total) << "it comes late";
+  record.timestamp = 3000;
+  EXPECT_FALSE(memory.follow(record).has_total);
+}
+
 TEST(Buffers, AreBoundedAndServeAgain) {
   std::atomic<size_t> consumed{0};
   Buffers buffers([&](uint8_t* bytes, size_t size) { consumed += bytes[size - 1]; }, {}, 3);

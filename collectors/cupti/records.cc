@@ -157,6 +157,12 @@ void Records::finish() {
   replays_.finish();
 }
 
+void Records::pause_calls() {
+  uint64_t now_ns = 0;
+  (void)library_.call().cuptiGetTimestamp(&now_ns);
+  memory_.pause(now_ns);
+}
+
 void Records::convert(const CUpti_Activity& record) {
   switch (record.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
@@ -353,11 +359,11 @@ void Records::emit_memory(const MemoryEvent& event, uint32_t thread) {
   span.thread = thread;
   const xsp_value values[] = {
       number(keys_.bytes, XSP_VALUE_COUNTER, static_cast<double>(event.bytes)),
-      number(keys_.allocated_bytes, XSP_VALUE_COUNTER, static_cast<double>(event.total_bytes)),
       text(keys_.pool, event.pool.c_str()),
+      number(keys_.allocated_bytes, XSP_VALUE_COUNTER, static_cast<double>(event.total_bytes)),
   };
   span.values = values;
-  span.value_count = std::size(values);
+  span.value_count = event.has_total ? std::size(values) : std::size(values) - 1;
   emit(&span, event.time_ns, event.time_ns);
 }
 

@@ -37,6 +37,8 @@ class Records {
   void finish();
   // Reads the clocks.
   bool sample_clocks() { return clocks_.sample(library_.call()); }
+  // Calls are not recorded from now on, for a while. Any thread may call this.
+  void pause_calls();
 
  private:
   // Holds the fields that all executions have.

@@ -212,7 +212,9 @@ void Tracing::set_levels(uint32_t levels) {
   if (!is_started_) return;
   levels &= levels_;
   const char* what = "";
-  disable_kinds(enabled_ & ~levels);
+  const uint32_t ended = enabled_ & ~levels;
+  if ((ended & XSP_LEVEL_BIT(XSP_LEVEL_API)) != 0) records_.pause_calls();
+  disable_kinds(ended);
   if (enable_kinds(levels & ~enabled_, &what) != CUPTI_SUCCESS) {
     xsp_count_loss(kSource, "records could not be switched on again", 1);
   }

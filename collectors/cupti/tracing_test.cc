@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
@@ -110,6 +108,18 @@ class TracingTest : public ::testing::Test {
     record.threadId = static_cast<uint32_t>(gettid());
     record.start = time(at);
     record.end = time(at + duration);
+    return record;
+  }
+  // Returns the record of 1 MiB, by the call 5.
+  static CUpti_ActivityMemory4 allocation(uint64_t address, uint64_t time_ns) {
+    CUpti_ActivityMemory4 record{};
+    record.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
+    record.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
+    record.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    record.address = address;
+    record.bytes = 1 << 20;
+    record.timestamp = time_ns;
+    record.correlationId = 5;
     return record;
   }
   static std::vector<const Span*> of_level(const Recorded& recorded, uint32_t level) {
@@ -364,15 +374,7 @@ TEST_F(TracingTest, KernelsOfAGraphKnowTheLayerOfTheirCapture) {
 TEST_F(TracingTest, MemoryIsFollowed) {
   ASSERT_EQ(start(), XSP_OK) << why_;
   begin_ = fake_->now_ns();
-  CUpti_ActivityMemory4 memory{};
-  memory.kind = CUPTI_ACTIVITY_KIND_MEMORY2;
-  memory.memoryOperationType = CUPTI_ACTIVITY_MEMORY_OPERATION_TYPE_ALLOCATION;
-  memory.memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-  memory.address = 0x1000;
-  memory.bytes = 1 << 20;
-  memory.timestamp = time(200);
-  memory.correlationId = 5;
-  fake_->play(memory);
+  fake_->play(allocation(0x1000, time(200)));
   fake_->play(call(CUPTI_ACTIVITY_KIND_RUNTIME, fake::kMalloc, 5, 0, 1000));
   const Recorded recorded = stop();
   const auto calls = of_level(recorded, XSP_LEVEL_API);
@@ -386,6 +388,23 @@ TEST_F(TracingTest, MemoryIsFollowed) {
   EXPECT_EQ(event.texts.at("pool"), "device of cuda:0");
   ASSERT_NE(recorded.parent(event), nullptr);
   EXPECT_EQ(recorded.parent(event)->name, "cudaMalloc");
+}
+
+// Allocations and releases of a pause are not known.
+TEST_F(TracingTest, MemoryHasNoTotalAfterAPause) {
+  ASSERT_EQ(start(), XSP_OK) << why_;
+  collector_->set_levels(kApi);  // a turn that has the calls is no pause
+  fake_->play(allocation(0x1000, fake_->now_ns()));
+  collector_->set_levels(kKernel);
+  collector_->set_levels(kApi | kKernel);
+  fake_->play(allocation(0x2000, fake_->now_ns()));
+  const Recorded recorded = stop();
+  const auto events = of_level(recorded, XSP_LEVEL_API);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0]->numbers.at("allocated_bytes"), 1 << 20);
+  EXPECT_EQ(events[1]->numbers.count("allocated_bytes"), 0u);
+  EXPECT_EQ(events[1]->numbers.at("bytes"), 1 << 20);
+  EXPECT_EQ(events[1]->texts.at("pool"), "device of cuda:0");
 }
 
 TEST_F(TracingTest, WhatIsLostIsCounted) {
@@ -448,40 +467,6 @@ TEST_F(TracingTest, AnotherProfilerThatHoldsCuptiIsNamed) {
   EXPECT_EQ(probe(), XSP_NOT_AVAILABLE);
   unsetenv("CUDA_INJECTION64_PATH");
   EXPECT_NE(why_.find("/opt/tool/libtool.so"), why_.npos) << why_;
-}
-
-// ---- Through the worker, in a process of its own ----
-
-std::string said_by_worker(const std::string& environment) {
-  const std::string command = environment + " '" + places::bin("xsp-worker") +
-                              "' --probe --device cuda --collector '" +
-                              places::build("lib/xsp/collectors/cupti.so") + "' 2>&1 3>&-";
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string text;
-  std::array<char, 4096> part{};
-  while (const size_t size = std::fread(part.data(), 1, part.size(), pipe)) {
-    text.append(part.data(), size);
-  }
-  pclose(pipe);
-  return text;
-}
-
-TEST(Worker, ProbesTheCollector) {
-  const std::string text = said_by_worker("LD_LIBRARY_PATH=" + places::build("tests/fake_cuda"));
-  EXPECT_EQ(text.rfind("probe\tcupti\tapi,kernel\t", 0), 0u) << text;
-}
-
-TEST(Worker, IsToldThatThereIsNoCupti) {
-  const std::string text = said_by_worker("XSP_CUPTI=/nowhere/libcupti.so LD_LIBRARY_PATH=" +
-                                          places::build("tests/fake_cuda"));
-  EXPECT_NE(text.find("CUPTI: not found"), text.npos) << text;
-}
-
-TEST(Worker, UsesAnOldCuptiAsFarAsItGoes) {
-  const std::string text =
-      said_by_worker("XSP_CUPTI=" + places::build("tests/fake_cuda_old/libcupti.so.11") +
-                     " LD_LIBRARY_PATH=" + places::build("tests/fake_cuda"));
-  EXPECT_EQ(text.rfind("probe\tcupti\tapi,kernel\t", 0), 0u) << text;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@
 #include "adapters/onnxruntime/layers.h"
 #include "adapters/onnxruntime/library.h"
 #include "adapters/onnxruntime/profile.h"
+#include "adapters/onnxruntime/providers.h"
 #include "adapters/onnxruntime/session.h"
 #include "xsp/adapter.hpp"
 

@@ -9,15 +9,12 @@
 #include <fstream>
 
 #include "adapters/onnxruntime/library.h"
+#include "adapters/onnxruntime/providers.h"
 #include "formats/onnx/reader.h"
 #include "xsp/plugin.hpp"
 
 namespace xsp::ort {
 namespace {
-
-constexpr const char* kCuda = "CUDAExecutionProvider";
-constexpr const char* kTensorRt = "TensorrtExecutionProvider";
-constexpr std::string_view kSuffix = "ExecutionProvider";
 
 // Holds the parsed options of the command line.
 struct Choices {
@@ -60,8 +57,8 @@ bool parse_optimization(std::string_view value, GraphOptimizationLevel* level) {
 // that name.
 std::string provider_of(std::string_view name) {
   for (const std::string& known : library().providers) {
-    const std::string_view brief = std::string_view(known).substr(0, known.size() - kSuffix.size());
-    if (equal_ignoring_case(name, known) || equal_ignoring_case(name, brief)) return known;
+    const bool is_brief = equal_ignoring_case(name, brief_name(known));
+    if (is_brief || equal_ignoring_case(name, known)) return known;
   }
   return "";
 }
@@ -134,19 +131,6 @@ xsp_status choose(const xsp_host* host, const xsp_open_options& options, Choices
   return status;
 }
 
-// Keeps the first problem of several calls.
-class Calls {
- public:
-  void operator()(OrtStatus* status) {
-    const Problem problem = take(status);
-    if (!first_) first_ = problem;
-  }
-  const Problem& first() const { return first_; }
-
- private:
-  Problem first_;
-};
-
 // Returns the options of CUDA's provider that a session has unless it is told otherwise; empty if
 // the library does not tell them.
 std::string cuda_options() {
@@ -163,34 +147,6 @@ std::string cuda_options() {
   }
   api->ReleaseCUDAProviderOptions(cuda);
   return options;
-}
-
-void add_cuda(const OrtApi* api, OrtSessionOptions* options, int device, Calls* calls) {
-  OrtCUDAProviderOptionsV2* cuda = nullptr;
-  (*calls)(api->CreateCUDAProviderOptions(&cuda));
-  if (cuda == nullptr) return;
-  const std::string index = std::to_string(device);
-  const char* key = "device_id";
-  const char* value = index.c_str();
-  (*calls)(api->UpdateCUDAProviderOptions(cuda, &key, &value, 1));
-  (*calls)(api->SessionOptionsAppendExecutionProvider_CUDA_V2(options, cuda));
-  api->ReleaseCUDAProviderOptions(cuda);
-}
-
-void add_provider(const OrtApi* api, OrtSessionOptions* options, const Choices& choices,
-                  Calls* calls) {
-  if (choices.provider == kCpu) return;
-  if (choices.provider == kCuda) return add_cuda(api, options, choices.cuda_device, calls);
-  if (choices.provider == kTensorRt) {
-    OrtTensorRTProviderOptionsV2* tensorrt = nullptr;
-    (*calls)(api->CreateTensorRTProviderOptions(&tensorrt));
-    if (tensorrt == nullptr) return;
-    (*calls)(api->SessionOptionsAppendExecutionProvider_TensorRT_V2(options, tensorrt));
-    api->ReleaseTensorRTProviderOptions(tensorrt);
-    return add_cuda(api, options, choices.cuda_device, calls);
-  }
-  const std::string brief = choices.provider.substr(0, choices.provider.size() - kSuffix.size());
-  (*calls)(api->SessionOptionsAppendExecutionProvider(options, brief.c_str(), nullptr, nullptr, 0));
 }
 
 Handle<OrtSessionOptions> make_options(const xsp_open_options& given, const Choices& choices,
@@ -212,7 +168,7 @@ Handle<OrtSessionOptions> make_options(const xsp_open_options& given, const Choi
   for (const auto& [key, value] : choices.config) {
     (*calls)(api->AddSessionConfigEntry(made, key.c_str(), value.c_str()));
   }
-  add_provider(api, made, choices, calls);
+  add_provider(api, made, choices.provider, choices.cuda_device, calls);
   if (records) (*calls)(api->EnableProfiling(made, (prefix + "profile").c_str()));
   if (!optimized_model.empty()) {
     (*calls)(api->SetOptimizedModelFilePath(made, optimized_model.c_str()));
@@ -297,7 +253,7 @@ xsp_status open_session(const xsp_host* host, const xsp_open_options& options,
   if (session->records && can_write) session->optimized_model = prefix + "optimized.onnx";
   Problem first_problem;
   for (;;) {
-    Calls calls;
+    Calls calls(api);
     const auto made =
         make_options(options, choices, session->records, prefix, session->optimized_model, &calls);
     if (calls.first()) {
@@ -370,7 +326,7 @@ void read_signature(const OrtApi* api, OrtSession* session, bool is_input, size_
 xsp_status read_signatures(const xsp_host* host, OrtSession* session, bool inputs,
                            std::vector<Signature>* signatures) {
   const OrtApi* api = library().api;
-  Calls calls;
+  Calls calls(api);
   size_t count = 0;
   calls(inputs ? api->SessionGetInputCount(session, &count)
                : api->SessionGetOutputCount(session, &count));

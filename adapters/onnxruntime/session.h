@@ -16,8 +16,6 @@ namespace xsp::ort {
 template <typename T>
 using Handle = std::unique_ptr<T, void (*)(T*)>;
 
-constexpr const char* kCpu = "CPUExecutionProvider";
-
 struct Session {
   Handle<OrtSession> session{nullptr, nullptr};
   std::string provider;          // the requested one, "CPUExecutionProvider"

@@ -30,6 +30,14 @@ std::string_view brief_name(std::string_view provider) {
   return provider.substr(0, provider.size() - kSuffix.size());
 }
 
+std::string misfit(std::string_view provider, const std::string& device) {
+  const bool needs_cuda = provider == kCuda || provider == kTensorRt;
+  const bool is_cuda = device != "cpu";
+  if (needs_cuda == is_cuda) return "";
+  if (needs_cuda) return "runs on NVIDIA's GPUs, and the device is cpu: use --device cuda";
+  return "does not run on " + device + ": use --device cpu";
+}
+
 void add_provider(const OrtApi* api, OrtSessionOptions* options, const std::string& provider,
                   int cuda_device, Calls* calls) {
   if (provider == kCpu) return;

@@ -1,4 +1,4 @@
-// The execution providers of ONNX Runtime.
+// The execution providers of ONNX Runtime: which one fits a device, and how a session gets one.
 #ifndef XSP_ADAPTERS_ONNXRUNTIME_PROVIDERS_H_
 #define XSP_ADAPTERS_ONNXRUNTIME_PROVIDERS_H_
 
@@ -18,6 +18,11 @@ constexpr const char* kTensorRt = "TensorrtExecutionProvider";
 
 // Returns a provider's name without its ending, "CUDA".
 std::string_view brief_name(std::string_view provider);
+
+// The device names what is measured, so a provider that runs elsewhere is refused. Returns why,
+// with the remedy, "runs on NVIDIA's GPUs, and the device is cpu: use --device cuda"; empty if it
+// fits.
+std::string misfit(std::string_view provider, const std::string& device);
 
 // Keeps the first problem of several calls.
 class Calls {

@@ -7,6 +7,18 @@
 namespace xsp::ort {
 namespace {
 
+TEST(OnnxRuntimeProviders, EachRunsOnTheDeviceThatIsNamed) {
+  for (const char* provider : {kCpu, "XnnpackExecutionProvider", "OpenVINOExecutionProvider"}) {
+    EXPECT_EQ(misfit(provider, "cpu"), "") << provider;
+    EXPECT_EQ(misfit(provider, "cuda:1"), "does not run on cuda:1: use --device cpu") << provider;
+  }
+  for (const char* provider : {kCuda, kTensorRt}) {
+    EXPECT_EQ(misfit(provider, "cuda"), "") << provider;
+    EXPECT_EQ(misfit(provider, "cuda:1"), "") << provider;
+    EXPECT_NE(misfit(provider, "cpu").find("use --device cuda"), std::string::npos) << provider;
+  }
+}
+
 // What a library was told, "TensorRT device_id=1, TensorRT, ".
 std::string told;
 

@@ -101,7 +101,9 @@ xsp_status choose(const xsp_host* host, const xsp_open_options& options, Choices
       is_good = parse_optimization(value, &choices->optimization);
     } else if (key == "provider") {
       choices->provider = provider_of(value);
-      if (choices->provider.empty()) status = no_provider(host, "provider " + value);
+      if (choices->provider.empty()) return no_provider(host, "provider " + value);
+      const std::string why = misfit(choices->provider, options.device);
+      if (!why.empty()) return fail(host, XSP_FAILED, "provider " + value + ": " + why);
     } else if (key == "execution_mode") {
       choices->mode = value == "parallel" ? ORT_PARALLEL : ORT_SEQUENTIAL;
       is_good = value == "parallel" || value == "sequential";

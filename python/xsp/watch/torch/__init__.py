@@ -91,11 +91,12 @@ def _namer(torch):
     def name_all(root):
         """Names the modules of a module that are not yet named."""
         settings, root_bytes = None, None
-        for path, module in root.named_modules():
+        named = list(root.named_modules())
+        for path, module in named:
             if _native.is_known(module):
                 continue
             if root_bytes is None:
-                root_bytes = sum(map(_own_bytes, root.modules()))
+                root_bytes = sum(_own_bytes(one) for _, one in named)
             own_bytes = _own_bytes(module)
             # A layer of a model that is gone is not one of another model, where these tell them apart.
             more = type(root).__name__, root_bytes, own_bytes
@@ -192,7 +193,9 @@ def _wrap_modules(torch):
 
 def _wrap_replicas(torch):
     module = torch.nn.Module
-    replicate = module._replicate_for_data_parallel
+    replicate = getattr(module, "_replicate_for_data_parallel", None)
+    if replicate is None:
+        return  # the replicas of such a release are models
 
     @functools.wraps(replicate)
     def _replicate_for_data_parallel(self):

@@ -29,7 +29,7 @@ constexpr size_t kSystems = 4;                        // on which they do
 constexpr const char* kHere = "here";                 // what this machine is called
 constexpr uint64_t kInputBytes = uint64_t{16} << 20;  // of the file
 constexpr size_t kNameLength = 80;
-constexpr size_t kKept = 200;  // traces in the folder; the oldest are removed
+constexpr size_t kKept = 200;  // of the server's traces in the folder; the oldest are removed
 constexpr const char* kFolder = "predictions";
 constexpr int64_t kSpans = 200;  // of a trace, in an answer
 
@@ -131,17 +131,31 @@ std::string stem() {
   return whole;
 }
 
-// Removes the oldest traces. Their names have the time first.
+// Returns whether the server itself gave this name to a trace. All others are the user's own.
+bool is_ours(const std::string& name) {
+  constexpr std::string_view kForm = "99999999T999999-ffffff-";  // of stem(), and what follows it
+  if (name.size() <= kForm.size() || !name.ends_with(".xsp")) return false;
+  return std::equal(kForm.begin(), kForm.end(), name.begin(), [](char form, char c) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (form == '9') return is_digit;
+    return form == 'f' ? is_digit || (c >= 'a' && c <= 'f') : c == form;
+  });
+}
+
+// Removes the oldest traces with their notes. Their names have the time first.
 void shorten(const fs::path& folder) {
   std::vector<fs::path> traces;
   std::error_code error;
   for (const auto& one : fs::directory_iterator(folder, error)) {
-    if (one.path().extension() == ".xsp") traces.push_back(one.path());
+    if (is_ours(one.path().filename().string())) traces.push_back(one.path());
   }
   if (traces.size() <= kKept) return;
   std::sort(traces.begin(), traces.end());
   traces.resize(traces.size() - kKept);
-  for (const fs::path& one : traces) fs::remove(one, error);
+  for (const fs::path& one : traces) {
+    fs::remove(one.string() + ".notes", error);
+    fs::remove(one, error);
+  }
 }
 
 // Returns the request's spans, down to the model and the steps around it, the first first. The
@@ -202,7 +216,6 @@ Result<json> post_prediction(const Context& context) {
   if (!fs::is_directory(fs::symlink_status(folder, error))) {
     return failed("predictions: the folder cannot be written: give a folder of your own");
   }
-  shorten(folder);
   const std::string begin = stem();
   std::vector<std::future<json>> answers;
   for (size_t i = 0; i < wanted.systems.size(); ++i) {
@@ -215,6 +228,9 @@ Result<json> post_prediction(const Context& context) {
   for (std::future<json>& one : answers) {
     for (json& prediction : one.get()) predictions.push_back(std::move(prediction));
   }
+  const bool is_longer = std::any_of(predictions.begin(), predictions.end(),
+                                     [](const json& one) { return one.contains("evaluation"); });
+  if (is_longer) shorten(folder);
   return json{{"predictions", std::move(predictions)}};
 }
 

@@ -1,9 +1,11 @@
 #include "tests/integration/postgres_server.h"
 
+#include <signal.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <fstream>
 
 namespace xsp::integration {
 namespace {
@@ -27,6 +29,7 @@ std::string PostgresServer::why_not() {
 
 PostgresServer::~PostgresServer() {
   if (folder_.empty()) return;
+  resume();
   (void)stop();
   if (is_mounted_) umount2(folder_.c_str(), MNT_DETACH);
   std::error_code ignored;
@@ -60,6 +63,34 @@ bool PostgresServer::start() {
 }
 
 bool PostgresServer::stop() { return run("pg_ctl -D data -w -m immediate stop"); }
+
+bool PostgresServer::execute(const std::string& sql) const {
+  return run("psql -q -v ON_ERROR_STOP=1 -h " + folder_.string() + " -U xsp -d postgres -c \"" +
+             sql + "\"");
+}
+
+// The first process starts all others.
+std::vector<int> PostgresServer::pids() const {
+  int first = 0;
+  std::ifstream(folder_ / "data" / "postmaster.pid") >> first;
+  std::vector<int> pids;
+  if (first > 0) pids.push_back(first);
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    int pid = 0, parent = 0;
+    std::string name, state;
+    if (file >> pid >> name >> state >> parent && parent == first && first > 0) pids.push_back(pid);
+  }
+  return pids;
+}
+
+void PostgresServer::halt() {
+  for (const int pid : pids()) kill(pid, SIGSTOP);
+}
+
+void PostgresServer::resume() {
+  for (const int pid : pids()) kill(pid, SIGCONT);
+}
 
 std::string PostgresServer::address() const {
   return "postgresql:///postgres?user=xsp&host=" + folder_.string();

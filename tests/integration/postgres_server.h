@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace xsp::integration {
 
@@ -22,11 +23,17 @@ class PostgresServer {
   bool start();
   // Stops it at once, as a crash does: transactions that run are lost.
   bool stop();
+  // Runs a statement, by psql.
+  bool execute(const std::string& sql) const;
+  // Halts all its processes, so that it is silent and its connections stay, until resume().
+  void halt();
+  void resume();
   std::string address() const;
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
   bool run(const std::string& command) const;
+  std::vector<int> pids() const;
   std::filesystem::path folder_;
   bool is_mounted_ = false;
 };

@@ -57,13 +57,15 @@ Result<std::unique_ptr<Engine>> open_engine(const std::string& place, bool is_fo
   return is_server(place) ? open_postgres(place) : open_sqlite(place, is_for_reading);
 }
 
-Status write_whole(Engine& engine, const std::function<Status()>& work, int patience_s) {
+Status write_whole(Engine& engine, const std::function<Status()>& work, int patience_s,
+                   const std::atomic<int>* stop) {
+  const auto is_stopped = [stop] { return stop != nullptr && *stop > 0; };
   const Clock::time_point end = Clock::now() + std::chrono::seconds(patience_s);
   for (;;) {
     Status done = write_once(engine, work);
     if (done.ok() || engine.is_connected()) return done;
-    while (!engine.reconnect().ok()) {
-      if (Clock::now() > end) return done;
+    while (is_stopped() || !engine.reconnect().ok()) {
+      if (is_stopped() || Clock::now() > end) return done;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
   }

@@ -11,6 +11,7 @@
 #ifndef XSP_DESK_CATALOGUE_ENGINE_H_
 #define XSP_DESK_CATALOGUE_ENGINE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -65,10 +66,10 @@ Result<std::unique_ptr<Engine>> open_postgres(const std::string& address);
 
 // Runs `work` as one transaction that writes. If the connection is lost, tries for at most
 // `patience_s` to open it again, and runs `work` once more. So `work` must give the same result
-// if it runs twice.
+// if it runs twice. A `stop` that is not 0 ends the patience.
 inline constexpr int kPatienceSeconds = 60;
 Status write_whole(Engine& engine, const std::function<Status()>& work,
-                   int patience_s = kPatienceSeconds);
+                   int patience_s = kPatienceSeconds, const std::atomic<int>* stop = nullptr);
 
 }  // namespace xsp::catalogue
 

@@ -1,5 +1,12 @@
 // A catalogue on a PostgreSQL server, by libpq.
+//
+// A server may fall silent: its machine is cut off, or halted. No wait for it is for ever, and none
+// that takes long for a good reason is cut short: see Postgres::exec.
+#include <poll.h>
+
+#include <array>
 #include <charconv>
+#include <cstdlib>
 #include <memory>
 
 #include "desk/catalogue/engine.h"
@@ -14,21 +21,32 @@ struct PGresult;
 constexpr int kConnectionOk = 0;
 constexpr int kCommandOk = 1;
 constexpr int kTuplesOk = 2;
+constexpr int kCopyOut = 3, kCopyIn = 4;
 // Object identifiers of types (pg_type.dat).
 constexpr unsigned kBool = 16;
 constexpr unsigned kInt8 = 20, kInt2 = 21, kInt4 = 23;
 constexpr unsigned kFloat4 = 700, kFloat8 = 701, kNumeric = 1700;
 constexpr int kSqlState = 'C';  // PG_DIAG_SQLSTATE
 constexpr int kMessage = 'M';   // PG_DIAG_MESSAGE_PRIMARY
+constexpr int kNoResponse = 2;  // PQPING_NO_RESPONSE
+
+constexpr int kSilenceMs = 10'000;  // after which a server is asked whether it lives
 
 struct Functions {
-  PGconn* (*connect)(const char* address);
+  PGconn* (*connect)(const char* const* names, const char* const* values, int expands);
+  int (*ping)(const char* const* names, const char* const* values, int expands);
   void (*finish)(PGconn* connection);
   void (*reset)(PGconn* connection);
   int (*status)(const PGconn* connection);
   char* (*error)(const PGconn* connection);
-  PGresult* (*exec)(PGconn* connection, const char* sql, int parameters, const unsigned* types,
-                    const char* const* values, const int* lengths, const int* formats, int format);
+  int (*set_nonblocking)(PGconn* connection, int is_so);
+  int (*send)(PGconn* connection, const char* sql, int parameters, const unsigned* types,
+              const char* const* values, const int* lengths, const int* formats, int format);
+  int (*flush)(PGconn* connection);
+  int (*socket)(const PGconn* connection);
+  int (*consume)(PGconn* connection);
+  int (*is_busy)(PGconn* connection);
+  PGresult* (*result)(PGconn* connection);
   int (*result_status)(const PGresult* result);
   char* (*field)(const PGresult* result, int code);
   int (*rows)(const PGresult* result);
@@ -47,11 +65,17 @@ Result<Functions> load() {
   XSP_TRY(void* const library, load_library("libpq.so.5", "libpq5"));
   Functions f{};
   const bool has_all =
-      find_function(library, "PQconnectdb", f.connect) &&
+      find_function(library, "PQconnectdbParams", f.connect) &&
+      find_function(library, "PQpingParams", f.ping) &&
       find_function(library, "PQfinish", f.finish) && find_function(library, "PQreset", f.reset) &&
       find_function(library, "PQstatus", f.status) &&
       find_function(library, "PQerrorMessage", f.error) &&
-      find_function(library, "PQexecParams", f.exec) &&
+      find_function(library, "PQsetnonblocking", f.set_nonblocking) &&
+      find_function(library, "PQsendQueryParams", f.send) &&
+      find_function(library, "PQflush", f.flush) && find_function(library, "PQsocket", f.socket) &&
+      find_function(library, "PQconsumeInput", f.consume) &&
+      find_function(library, "PQisBusy", f.is_busy) &&
+      find_function(library, "PQgetResult", f.result) &&
       find_function(library, "PQresultStatus", f.result_status) &&
       find_function(library, "PQresultErrorField", f.field) &&
       find_function(library, "PQntuples", f.rows) &&
@@ -96,10 +120,38 @@ const char* name_of(unsigned type) {
   }
 }
 
+// The address, and what holds where it says nothing else: what comes later wins.
+class Parameters {
+ public:
+  explicit Parameters(const std::string& address)
+      : values_{std::getenv("PGCONNECT_TIMEOUT") == nullptr ? "10" : nullptr,
+                "10",
+                "5",
+                "3",
+                "20000",
+                address.c_str(),
+                nullptr} {}
+  const char* const* names() const { return kNames.data(); }
+  const char* const* values() const { return values_.data(); }
+
+ private:
+  static constexpr std::array<const char*, 7> kNames = {"connect_timeout",
+                                                        "keepalives_idle",
+                                                        "keepalives_interval",
+                                                        "keepalives_count",
+                                                        "tcp_user_timeout",
+                                                        "dbname",
+                                                        nullptr};
+  std::array<const char*, 7> values_;
+};
+
 class Postgres : public Engine {
  public:
   Postgres(const Functions& functions, const std::string& address)
-      : pq_(functions), connection_(functions.connect(address.c_str())) {}
+      : pq_(functions),
+        address_(address),
+        connection_(functions.connect(Parameters(address).names(), Parameters(address).values(),
+                                      kExpands)) {}
   ~Postgres() override { pq_.finish(connection_); }
 
   const char* now() const override {
@@ -118,7 +170,14 @@ class Postgres : public Engine {
     if (!is_connected()) return failed("PostgreSQL: " + first_line(pq_.error(connection_)));
     pq_.on_notice(
         connection_, [](void*, const char*) {}, nullptr);
-    return Ok{};
+    pq_.set_nonblocking(connection_, 1);
+    // A client that vanishes must not keep others from writing. The address, the user's settings
+    // and the server's say otherwise if they like: only what nobody has set is set.
+    const auto bounded = query(
+        "SELECT set_config(name, '60s', false) FROM pg_settings WHERE source = 'default' AND "
+        "name IN ('lock_timeout', 'idle_in_transaction_session_timeout')",
+        {});
+    return bounded.ok() ? Status(Ok{}) : Status(bounded.error());
   }
 
   Result<store::Table> query(std::string_view sql, const Cells& parameters) override {
@@ -130,10 +189,9 @@ class Postgres : public Engine {
       const bool is_null = std::holds_alternative<std::monostate>(value);
       values.push_back(is_null ? nullptr : texts.back().c_str());
     }
-    const std::unique_ptr<PGresult, void (*)(PGresult*)> result(
-        pq_.exec(connection_, std::string(sql).c_str(), static_cast<int>(values.size()), nullptr,
-                 values.data(), nullptr, nullptr, 0),
-        pq_.clear);
+    if (is_lost_) return failed(kSilent);
+    const Answer result = exec(std::string(sql), values);
+    if (is_lost_) return failed(kSilent);
     const int status = pq_.result_status(result.get());
     if (status != kCommandOk && status != kTuplesOk) {
       is_lost_ = is_lost_ || is_end(result.get());
@@ -158,6 +216,45 @@ class Postgres : public Engine {
 
  private:
   static constexpr int64_t kLock = 0x787370;  // "xsp"
+  static constexpr int kExpands = 1;          // the name of the database is an address
+  static constexpr const char* kSilent =
+      "PostgreSQL: the server does not answer: see that it runs and can be reached";
+  using Answer = std::unique_ptr<PGresult, void (*)(PGresult*)>;
+
+  // PQexecParams would wait for ever. TCP's probes are answered by the server's machine, or by a
+  // proxy: a server that is halted behind them is found out by another connection to it.
+  Answer exec(const std::string& sql, const std::vector<const char*>& values) {
+    Answer last(nullptr, pq_.clear);
+    if (pq_.send(connection_, sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(),
+                 nullptr, nullptr, 0) == 0) {
+      return last;
+    }
+    while (has_arrived()) {
+      PGresult* const one = pq_.result(connection_);
+      if (one == nullptr) break;
+      last.reset(one);
+      const int status = pq_.result_status(one);
+      if (status == kCopyOut || status == kCopyIn) break;  // it would be a result for ever
+    }
+    return last;
+  }
+
+  // Waits until a result can be taken. Returns false if the connection is lost.
+  bool has_arrived() {
+    for (;;) {
+      const int unsent = pq_.flush(connection_);
+      if (unsent < 0) return false;
+      if (pq_.is_busy(connection_) == 0) return true;
+      const auto events = static_cast<short>(unsent > 0 ? POLLIN | POLLOUT : POLLIN);
+      pollfd polled = {pq_.socket(connection_), events, 0};
+      const int ready = ::poll(&polled, 1, kSilenceMs);
+      if (ready > 0 && pq_.consume(connection_) == 0) return false;
+      if (ready != 0) continue;  // also after a signal
+      const Parameters parameters(address_);
+      is_lost_ = pq_.ping(parameters.names(), parameters.values(), kExpands) == kNoResponse;
+      if (is_lost_) return false;
+    }
+  }
 
   static std::string text(const store::Value& value) {
     if (const auto* whole = std::get_if<int64_t>(&value)) return std::to_string(*whole);
@@ -226,6 +323,7 @@ class Postgres : public Engine {
   }
 
   const Functions& pq_;
+  std::string address_;
   PGconn* connection_;
   bool is_lost_ = false;
 };

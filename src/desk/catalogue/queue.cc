@@ -20,16 +20,17 @@ Cells key_of(const Queued& task) { return {task.sweep, task.unit}; }
 
 }  // namespace
 
-Result<Queue> Queue::open(const std::string& place, int patience_s) {
+Result<Queue> Queue::open(const std::string& place, int patience_s, const std::atomic<int>* stop) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(patience_s);
   auto opened = open_engine(place, false);
-  while (!opened.ok() && std::chrono::steady_clock::now() < end) {
+  while (!opened.ok() && std::chrono::steady_clock::now() < end &&
+         (stop == nullptr || *stop == 0)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     opened = open_engine(place, false);
   }
   XSP_TRY(std::unique_ptr<Engine> engine, std::move(opened));
   XSP_CHECK_OK(migrate(*engine));
-  return Queue(std::move(engine));
+  return Queue(std::move(engine), stop);
 }
 
 Status Queue::run(const std::string& sql, const Cells& cells) {
@@ -37,9 +38,13 @@ Status Queue::run(const std::string& sql, const Cells& cells) {
   return done.ok() ? Status(Ok{}) : Status(done.error());
 }
 
+Status Queue::write(const std::function<Status()>& work) {
+  return write_whole(*engine_, work, kPatienceSeconds, stop_);
+}
+
 Result<store::Table> Queue::read(const std::string& sql, const Cells& cells) {
   store::Table table;
-  const Status done = write_whole(*engine_, [&]() -> Status {
+  const Status done = write([&]() -> Status {
     XSP_TRY(table, engine_->query(sql, cells));
     return Ok{};
   });
@@ -48,7 +53,7 @@ Result<store::Table> Queue::read(const std::string& sql, const Cells& cells) {
 }
 
 Status Queue::put(const Queued& task) {
-  return write_whole(*engine_, [&]() -> Status {
+  return write([&]() -> Status {
     XSP_CHECK_OK(run("DELETE FROM upload" + kThis, key_of(task)));
     XSP_CHECK_OK(run("DELETE FROM queue" + kThis, key_of(task)));
     return run(std::string("INSERT INTO queue(sweep, unit, spec, framework, device, wanted, state, "
@@ -60,7 +65,7 @@ Status Queue::put(const Queued& task) {
 
 Result<QueueState> Queue::look(const Queued& task, std::string* agent) {
   store::Table table;
-  const Status done = write_whole(*engine_, [&]() -> Status {
+  const Status done = write([&]() -> Status {
     const std::string now = engine_->now();
     XSP_CHECK_OK(run("UPDATE queue SET asked_at = " + now + kThis, key_of(task)));
     XSP_TRY(table, engine_->query("SELECT state, agent, CASE WHEN lease_until < " + now +
@@ -90,7 +95,7 @@ Status Queue::fetch(const Queued& task, const std::function<Status(std::string_v
 }
 
 Status Queue::remove(const Queued& task) {
-  return write_whole(*engine_, [&]() -> Status {
+  return write([&]() -> Status {
     XSP_CHECK_OK(run("DELETE FROM upload" + kThis, key_of(task)));
     return run("DELETE FROM queue" + kThis, key_of(task));
   });
@@ -108,7 +113,7 @@ Result<std::vector<AgentRow>> Queue::agents() {
 }
 
 Status Queue::beat(const AgentRow& agent) {
-  return write_whole(*engine_, [&]() -> Status {
+  return write([&]() -> Status {
     XSP_CHECK_OK(run("DELETE FROM agent WHERE id = $1", {agent.name}));
     return run(std::string("INSERT INTO agent(id, offers, seen_at) VALUES ($1, $2, ") +
                    engine_->now() + ")",
@@ -124,7 +129,7 @@ Status Queue::leave(const AgentRow& agent) {
 Result<std::optional<Queued>> Queue::lease(const AgentRow& agent,
                                            const std::function<bool(const Queued&)>& fits) {
   std::optional<Queued> leased;
-  const Status done = write_whole(*engine_, [&]() -> Status {
+  const Status done = write([&]() -> Status {
     // A server that ended meanwhile may have kept what it did not confirm.
     if (leased) {
       XSP_TRY(const store::Table kept,
@@ -156,7 +161,7 @@ Result<std::optional<Queued>> Queue::lease(const AgentRow& agent,
 
 Result<bool> Queue::renew(const Queued& task, const AgentRow& agent) {
   bool is_ours = false;
-  const Status done = write_whole(*engine_, [&]() -> Status {
+  const Status done = write([&]() -> Status {
     const std::string now = engine_->now();
     const std::string ours = kThis + " AND agent = $3 AND state = 'leased' AND asked_at > " + now +
                              " - " + seconds_text(kSilence_s);
@@ -173,7 +178,7 @@ Result<bool> Queue::renew(const Queued& task, const AgentRow& agent) {
 
 Status Queue::upload(const Queued& task, int64_t part, std::string_view bytes) {
   const std::string hex = hex_of(bytes);
-  return write_whole(*engine_, [&]() -> Status {
+  return write([&]() -> Status {
     XSP_CHECK_OK(
         run("DELETE FROM upload" + kThis + " AND part = $3", {task.sweep, task.unit, part}));
     return run("INSERT INTO upload(sweep, unit, part, bytes) VALUES ($1, $2, $3, $4)",
@@ -182,7 +187,7 @@ Status Queue::upload(const Queued& task, int64_t part, std::string_view bytes) {
 }
 
 Status Queue::answered(const Queued& task, const AgentRow& agent) {
-  return write_whole(*engine_, [&] {
+  return write([&] {
     return run("UPDATE queue SET state = 'answered'" + kThis + " AND agent = $3",
                {task.sweep, task.unit, agent.name});
   });

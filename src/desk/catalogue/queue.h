@@ -9,6 +9,7 @@
 #ifndef XSP_DESK_CATALOGUE_QUEUE_H_
 #define XSP_DESK_CATALOGUE_QUEUE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,8 +43,10 @@ enum class QueueState { kQueued, kLeased, kAnswered, kLost, kGone };
 
 class Queue {
  public:
-  // Opens a catalogue, or makes it. Tries for so long where its server does not answer.
-  static Result<Queue> open(const std::string& place, int patience_s = 0);
+  // Opens a catalogue, or makes it. Tries for so long where its server does not answer. Once `stop`
+  // is not 0, no call waits for a server any more.
+  static Result<Queue> open(const std::string& place, int patience_s = 0,
+                            const std::atomic<int>* stop = nullptr);
 
   // For an asker. put() replaces an earlier task of that name, with its answer.
   Status put(const Queued& task);
@@ -67,12 +70,15 @@ class Queue {
   Status answered(const Queued& task, const AgentRow& agent);
 
  private:
-  explicit Queue(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
+  Queue(std::unique_ptr<Engine> engine, const std::atomic<int>* stop)
+      : engine_(std::move(engine)), stop_(stop) {}
   Status run(const std::string& sql, const Cells& cells = {});
+  Status write(const std::function<Status()>& work);
   // Reads like a writer, which waits for a server that is started again.
   Result<store::Table> read(const std::string& sql, const Cells& cells = {});
 
   std::unique_ptr<Engine> engine_;
+  const std::atomic<int>* stop_;
 };
 
 }  // namespace xsp::catalogue

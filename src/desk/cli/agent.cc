@@ -43,7 +43,8 @@ Status agent(const AgentOptions& options) {
   // An asker is begun in the middle of a sweep, whose server may be starting again.
   constexpr int kPatience_s = 30;
   XSP_TRY(catalogue::Queue queue,
-          catalogue::Queue::open(options.place, options.is_asker ? kPatience_s : 0));
+          catalogue::Queue::open(options.place, options.is_asker ? kPatience_s : 0,
+                                 &interrupts.count()));
   if (options.is_asker) {
     return sweep::ask_agents(queue, 0, 1, options.name, interrupts.count());
   }

@@ -22,8 +22,9 @@
 
 namespace xsp::catalogue {
 
-inline constexpr double kSilence_s = 30;  // after which an asker or an agent is gone
-inline constexpr double kBeat_s = 5;      // how often each says that it lives
+inline constexpr double kBeat_s = 5;  // how often an asker and an agent say that they live
+// After which they are gone. Both wait for a server that is started again, and are late by that.
+inline constexpr double kSilence_s = kPatienceSeconds + 30;
 
 struct Queued {
   std::string sweep;

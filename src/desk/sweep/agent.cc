@@ -72,6 +72,7 @@ Status work(Queue& queue, const Queued& task, const catalogue::AgentRow& agent,
     return sent.ok();
   };
   double beat_at = 0;
+  double renewed_at = now_s();
   ChildOptions options;
   options.words = {program, "task", "-", "0"};
   options.log = scratch->path() / "log";
@@ -84,9 +85,12 @@ Status work(Queue& queue, const Queued& task, const catalogue::AgentRow& agent,
   options.tick = [&] {
     if (now_s() - beat_at < catalogue::kBeat_s) return true;
     beat_at = now_s();
-    (void)queue.beat(agent);
     const auto is_ours = queue.renew(task, agent);
-    return is_ours.ok() && *is_ours;
+    // Without an answer the task is still ours, until the asker takes us for gone.
+    if (!is_ours.ok()) return now_s() - renewed_at < catalogue::kSilence_s;
+    renewed_at = now_s();
+    (void)queue.beat(agent);
+    return *is_ours;
   };
   XSP_TRY(const ChildEnd end, run_child(options));
   if (end.is_stopped || end.status != 0) return Ok{};  // the lease runs out

@@ -97,5 +97,19 @@ TEST_F(CatalogueServerTest, ALockIsKeptForABoundedTime) {
             R"([{"setting":"60000"},{"setting":"7000"}])");
 }
 
+TEST_F(CatalogueServerTest, APathOfAnyBytesIsLogged) {
+  std::string wrong;
+  RunOptions options;
+  options.environment = {{"XSP_TOKEN", "right"}};
+  const Finished served = serve(
+      [&](uint16_t port) { wrong = send_request(port, "GET", "/api/v1/%ff", "", "xsp_wrong"); },
+      options);
+  EXPECT_EQ(served.status, 0) << served.err;
+  EXPECT_TRUE(wrong.starts_with("HTTP/1.1 401")) << wrong;
+  const auto log = ask("SELECT path FROM audit", place_);
+  ASSERT_EQ(log.size(), 1u) << log;
+  EXPECT_EQ(log[0]["path"], "/api/v1/\xEF\xBF\xBD");
+}
+
 }  // namespace
 }  // namespace xsp::integration

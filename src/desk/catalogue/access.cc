@@ -11,6 +11,7 @@
 #include "desk/catalogue/schema.h"
 #include "desk/manifest/sha256.h"
 #include "desk/store/values.h"
+#include "shared/base/text.h"
 
 namespace xsp::catalogue {
 namespace {
@@ -153,7 +154,7 @@ Result<std::string> Access::audit(Audited entry) {
             "INSERT INTO audit(id, at, token, name, address, method, path, status) "
             "VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
             {id, entry.at, text_or_null(entry.token), text_or_null(entry.name), entry.address,
-             entry.method, entry.path.substr(0, kAuditedPath), int64_t{entry.status}}));
+             entry.method, check_text(entry.path, kAuditedPath).text, int64_t{entry.status}}));
     if (!is_shortened) return Ok{};
     return run(*engine_,
                "DELETE FROM audit WHERE at < (SELECT at FROM audit ORDER BY at DESC LIMIT 1 "

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "desk/catalogue/catalogue.h"
 #include "desk/catalogue/listing.h"
 #include "desk/store/values.h"
@@ -81,6 +83,21 @@ TEST_F(AccessTest, TheLogHasTheNewestFirst) {
   EXPECT_GE((*log)[0].at, (*log)[1].at);
   EXPECT_EQ((*log)[0].status, 200);
   EXPECT_EQ((*log)[0].address, "10.0.0.1");
+}
+
+// A server refuses bytes that are no text.
+TEST_F(AccessTest, TheLogHasTextWhateverThePath) {
+  auto access = Access::open(place_);
+  const std::string before(499, 'a');
+  for (const std::string& path : {std::string("/\xFF"), before + "\xC3\xA9"}) {
+    ASSERT_TRUE(access->audit({"", "", "", "10.0.0.1", "POST", path, 401}).ok());
+  }
+  const auto log = access->audited(2);
+  ASSERT_EQ(log->size(), 2u);
+  std::vector<std::string> paths = {(*log)[0].path, (*log)[1].path};
+  std::sort(paths.begin(), paths.end());  // of one time
+  EXPECT_EQ(paths[0], "/\xEF\xBF\xBD");
+  EXPECT_EQ(paths[1], before) << "no half of a character";
 }
 
 TEST_F(AccessTest, EveryListingAnswersWithAllItsFilters) {

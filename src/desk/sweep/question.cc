@@ -40,7 +40,11 @@ Status predict(const Plan& plan, const Task& task, const fs::path& program, cons
   const auto bytes = bytes_of_hex(task.input);
   if (!bytes) return corrupt("the plan: its input is damaged");
   const fs::path input = scratch / "input";
-  std::ofstream(input, std::ios::binary) << *bytes;
+  if (const Status written = write_whole(input, *bytes); !written.ok()) {
+    attempt->end = End::kFailed;
+    attempt->reason = written.error().text;
+    return Ok{};
+  }
   // A prediction must not disturb what is measured meanwhile.
   auto device = DeviceLock::take(task.device, stop);
   if (!device.ok()) {

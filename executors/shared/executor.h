@@ -21,6 +21,10 @@
 
 namespace xsp::executors {
 
+// What tasks that run here get to end, and to write what became of them, when they are cancelled.
+// Whoever ends a sweep must give it more.
+inline constexpr std::chrono::seconds kEndPatience{20};
+
 // What a sweep's file says below `executors: NAME:`. A setting of several words has several texts.
 using Settings = std::map<std::string, std::vector<std::string>>;
 

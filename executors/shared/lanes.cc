@@ -15,9 +15,6 @@
 namespace xsp::executors {
 namespace {
 
-// What a child gets to end its worker and to write what became of the unit.
-constexpr std::chrono::milliseconds kEndPatience{20000};
-
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> all;
   for (std::string& word : words) all.push_back(word.data());

@@ -12,6 +12,7 @@
 #include "desk/sweep/child.h"
 #include "desk/sweep/foreign.h"
 #include "desk/sweep/sweep.h"
+#include "executors/shared/executor.h"
 #include "shared/base/scratch.h"
 #include "zoo/shared/zoo.h"
 
@@ -187,6 +188,8 @@ void NetworkSweeps::run(const std::string& name) {
   child.log = (*scratch)->path() / "log";
   child.out = [](std::string_view) { return true; };
   child.stop = &stop_;
+  // It first ends its tasks, which takes so long, and notes its end after them.
+  child.end_s = std::chrono::duration<double>(executors::kEndPatience).count() + 10;
   const Result<sweep::ChildEnd> end = sweep::run_child(child);
   if (folder.end()) return;  // the child has told it
   if (!end.ok()) {

@@ -20,7 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{100};  // how often a stop is looked for
-constexpr std::chrono::seconds kEndPatience{15};
 constexpr int kNoProgram = 127;
 
 void close_fd(int* fd) {
@@ -93,7 +92,8 @@ Status Running::start() {
 
 void Running::end_early() {
   if (kill_at_) return;
-  kill_at_ = Clock::now() + kEndPatience;
+  kill_at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(options_.end_s));
   close_fd(&in_);
   ::kill(-pid_, SIGINT);
 }

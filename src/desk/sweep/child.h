@@ -26,6 +26,7 @@ struct ChildOptions {
   Sink out;
   std::string input;  // is given to it; its standard input stays open until it must end
   double limit_s = 0;
+  double end_s = 15;  // what it gets to end, before it is killed
   const std::atomic<int>* stop = nullptr;
   std::function<bool()> tick;  // is called several times a second; returns false to end the child
   int lifeline = -1;           // a descriptor; its end means that whoever asked is gone; -1: none
@@ -38,7 +39,7 @@ struct ChildEnd {
 };
 
 // Runs it to its end. To end it early, closes its input, interrupts it, and kills it if it does not
-// end within some seconds. It ends if this process dies.
+// end within `end_s`. It ends if this process dies.
 //
 // Thread rule: the thread must live as long as the call.
 Result<ChildEnd> run_child(const ChildOptions& options);

@@ -206,11 +206,11 @@ class Loop {
     if (refusal_) {
       const Error& error = refusal_->error;
       const bool is_never = error.code == Code::kUsage || error.code == Code::kNotAvailable;
+      if (has_taken_) view_.silence = error.text;
       if (!has_taken_ || is_never) return error;
       if (now_s() - refusal_->since > kEnginePatience_s) {
         return given_up("has taken no task", error);
       }
-      view_.silence = error.text;
       if (now_s() - refusal_->tried_at < kSubmitPause_s) return Ok{};
       // What was taken may be over already.
       for (const size_t i : indexes) tasks_[i].is_asked = tasks_[i].is_unsure && has_news(i);

@@ -155,6 +155,7 @@ TEST_F(SweepLoopTest, AnEngineThatNeverTookATaskOrNeverWillIsAnError) {
   ASSERT_FALSE(never.ok());
   EXPECT_EQ(never.error().text, "no machine has a GPU");
   EXPECT_EQ(seen.count(State::kWaiting), 1u) << "what is left behind";
+  EXPECT_EQ(seen.silence, "no machine has a GPU") << "it does not work again";
 }
 
 TEST_F(SweepLoopTest, AJobThatNeverBeganSaysWhyItWaited) {

@@ -139,18 +139,18 @@ TEST_F(QueueTest, TheWaitIsThatOfASingleServerAtHalfAndAtNearlyFullLoad) {
 // 1955): the times at which the instances become free are kept in order, and each request takes the
 // earliest. The service times are those that were measured.
 TEST_F(QueueTest, TheWaitIsThatOfTwoInstancesAndEachRequestIsAnsweredOnce) {
-  constexpr size_t kRequests = 10'000;
+  constexpr size_t kMany = 10'000;
   const double rate = 0.8 * capacity({"--instances", "2"});
-  load({"--scenario", "server", "--requests", std::to_string(kRequests), "--instances", "2",
+  load({"--scenario", "server", "--requests", std::to_string(kMany), "--instances", "2",
         "--rate", std::to_string(rate)});
-  EXPECT_EQ(result("answered")["value"], kRequests);
+  EXPECT_EQ(result("answered")["value"], kMany);
   EXPECT_EQ(result("abandoned")["value"], 0);
   EXPECT_EQ(scalar("a.xsp",
                    "SELECT count(DISTINCT value) FROM span JOIN attribute USING (run_id, span_id) "
                    "WHERE run_id = 1 AND type = 'request' AND key = 'request'"),
-            kRequests);
+            kMany);
   const nlohmann::json served = query("a.xsp", kServed);
-  ASSERT_EQ(served.size(), kRequests);
+  ASSERT_EQ(served.size(), kMany);
   const auto time = [&](size_t i, const char* what) { return served[i][what].get<double>(); };
   const Service service = service_of(served);
   ASSERT_EQ(service.instances, 2u) << "an instance has not answered";
@@ -169,8 +169,8 @@ TEST_F(QueueTest, TheWaitIsThatOfTwoInstancesAndEachRequestIsAnsweredOnce) {
     busy += share;
   }
   double service_s = 0;
-  for (size_t i = 0; i < kRequests; ++i) service_s += (time(i, "ended") - time(i, "start")) / 1e9;
-  const double seconds = (time(kRequests - 1, "ended") - time(0, "arrival")) / 1e9;
+  for (size_t i = 0; i < kMany; ++i) service_s += (time(i, "ended") - time(i, "start")) / 1e9;
+  const double seconds = (time(kMany - 1, "ended") - time(0, "arrival")) / 1e9;
   EXPECT_NEAR(busy, service_s / seconds, 0.1);
 }
 

@@ -141,8 +141,8 @@ TEST_F(QueueTest, TheWaitIsThatOfASingleServerAtHalfAndAtNearlyFullLoad) {
 TEST_F(QueueTest, TheWaitIsThatOfTwoInstancesAndEachRequestIsAnsweredOnce) {
   constexpr size_t kMany = 10'000;
   const double rate = 0.8 * capacity({"--instances", "2"});
-  load({"--scenario", "server", "--requests", std::to_string(kMany), "--instances", "2",
-        "--rate", std::to_string(rate)});
+  load({"--scenario", "server", "--requests", std::to_string(kMany), "--instances", "2", "--rate",
+        std::to_string(rate)});
   EXPECT_EQ(result("answered")["value"], kMany);
   EXPECT_EQ(result("abandoned")["value"], 0);
   EXPECT_EQ(scalar("a.xsp",

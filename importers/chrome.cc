@@ -144,8 +144,8 @@ std::optional<int64_t> nanoseconds_of(std::string_view text) {
   };
   int64_t all = 0;
   for (int64_t i = 0; i < wanted; ++i) {
+    if (all > (kNanosecondsMax - digit(i)) / 10) return std::nullopt;
     all = all * 10 + digit(i);
-    if (all > kNanosecondsMax) return std::nullopt;
     // Zeros follow a zero, whatever the exponent.
     if (all == 0 && i >= static_cast<int64_t>(number->digits.size())) break;
   }

@@ -93,7 +93,7 @@ Status insert_run(Database& database, const RunInfo& run) {
 }
 
 // Numbers the sites of a run. Equal sites of several traces are one: the processes of a program run
-// the same layers. So are equal sites of one trace, as modules that are made anew at each call.
+// the same layers. Equal sites of one trace stay apart, and each is one with its like in another.
 class SiteNumbers {
  public:
   explicit SiteNumbers(int32_t last) : last_(last) {}
@@ -111,8 +111,12 @@ class SiteNumbers {
 std::vector<int32_t> SiteNumbers::number(const trace::Reader& reader,
                                          std::vector<const trace::Site*>* added) {
   std::vector<int32_t> numbers(1);
+  std::unordered_map<std::string, int> equal_ones;
   for (const trace::Site& site : reader.sites()) {
-    const auto [found, is_new] = known_.try_emplace(text_of(site), last_ + 1);
+    std::string text = text_of(site);
+    const int place = equal_ones[text]++;
+    const auto [found, is_new] =
+        known_.try_emplace(std::move(text) + ' ' + std::to_string(place), last_ + 1);
     if (is_new) {
       ++last_;
       added->push_back(&site);

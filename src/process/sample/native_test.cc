@@ -224,6 +224,7 @@ TEST(Native, ALibraryWithoutSymbolsIsNoHindrance) {
 
 // The first thread of a process may end before the others do.
 TEST(Native, ModulesAreFoundWithoutTheFirstThread) {
+  if (OwnMemory memory; !memory.begin()) GTEST_SKIP() << kNotHere;
   const pid_t child = fork();
   if (child == 0) {
     std::thread([] {

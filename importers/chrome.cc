@@ -353,9 +353,13 @@ class ChromeReader {
     const uint32_t own = event.span.process;
     if (!event.is_on_device || event.span.run != 0 || hosts_.count(own) > 0) return own;
     if (hosts_.size() == 1) return *hosts_.begin();
-    const auto found =
-        std::ranges::equal_range(launches_, event.span.correlation, {}, &Launch::correlation);
-    return found.size() == 1 ? found.front().process : own;
+    const auto correlation = event.span.correlation;
+    const auto is_before = [](const Launch& one, auto wanted) { return one.correlation < wanted; };
+    const auto first = std::lower_bound(launches_.begin(), launches_.end(), correlation, is_before);
+    if (first == launches_.end() || first->correlation != correlation) return own;
+    const auto next = first + 1;
+    const bool is_one = next == launches_.end() || next->correlation != correlation;
+    return is_one ? first->process : own;
   }
 
   template <typename Take>

@@ -19,7 +19,7 @@ TEST(OnnxRuntimeProviders, EachRunsOnTheDeviceThatIsNamed) {
   }
 }
 
-// What a library was told, "TensorRT device_id=1, TensorRT, ".
+// The fake library notes its calls here: "TensorRT device_id=1, TensorRT, ".
 std::string told;
 
 OrtApi fake_api() {

@@ -1,4 +1,4 @@
-// What a hardware counter counted in an interval.
+// Computes the count of a hardware counter in an interval from two readings.
 #ifndef XSP_COLLECTORS_CPU_HARDWARE_H_
 #define XSP_COLLECTORS_CPU_HARDWARE_H_
 

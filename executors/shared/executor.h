@@ -21,8 +21,8 @@
 
 namespace xsp::executors {
 
-// What tasks that run here get to end, and to write what became of them, when they are cancelled.
-// Whoever ends a sweep must give it more.
+// An executor that cancels the tasks on its machine gives them this time: they end their workers,
+// and write how they ended. Whoever ends a sweep must give it more time.
 inline constexpr std::chrono::seconds kEndPatience{20};
 
 // What a sweep's file says below `executors: NAME:`. A setting of several words has several texts.

@@ -39,7 +39,7 @@ struct ForeignSpan {
   int64_t start_ns = 0;  // UNIX time, or of any other clock that all spans share
   int64_t duration_ns = 0;
   uint64_t correlation = 0;  // ties a launch to its executions; 0: none
-  // Of an inference of a run that xsp exported, its number there; negative: warm-up.
+  // The number of the inference, which the files have that xsp exported; negative: warm-up.
   std::optional<int64_t> iteration;
   bool is_open = false;  // it never ended; its duration is that until the trace's end
   std::vector<std::pair<std::string, std::string>> attributes;

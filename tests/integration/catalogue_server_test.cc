@@ -32,13 +32,7 @@ class CatalogueServerTest : public XspTest {
   }
   // Runs xsp serve until `asks` has asked it.
   Finished serve(const std::function<void(uint16_t port)>& asks, RunOptions options = {}) const {
-    options.watch = [&](const std::string& err, int pid) {
-      const uint16_t port = port_of(err);
-      if (port == 0) return false;
-      asks(port);
-      ::kill(pid, SIGTERM);
-      return true;
-    };
+    options.watch = end_when_asked(asks);
     return run({"serve", "--listen", "127.0.0.1:0", "--catalogue", place_}, options);
   }
 

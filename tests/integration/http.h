@@ -3,14 +3,17 @@
 #define XSP_TESTS_INTEGRATION_HTTP_H_
 
 #include <arpa/inet.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace xsp::integration {
 
@@ -59,6 +62,19 @@ inline uint16_t port_of(const std::string& err) {
   if (at == std::string::npos || err.find('\n', at) == std::string::npos) return port;
   std::from_chars(err.data() + at + kAt.size(), err.data() + err.size(), port);
   return port;
+}
+
+// Returns what watches a server (RunOptions::watch): it lets `asks` ask the server once its port is
+// known, and then ends the server.
+inline std::function<bool(const std::string& err, int pid)> end_when_asked(
+    std::function<void(uint16_t port)> asks) {
+  return [asks = std::move(asks)](const std::string& err, int pid) {
+    const uint16_t port = port_of(err);
+    if (port == 0) return false;
+    asks(port);
+    ::kill(pid, SIGTERM);
+    return true;
+  };
 }
 
 }  // namespace xsp::integration

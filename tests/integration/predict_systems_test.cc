@@ -53,13 +53,7 @@ class PredictSystemsTest : public XspTest, public testing::WithParamInterface<co
   // Runs a server as long as `asks` asks it.
   void serve(const std::function<void(uint16_t port)>& asks) const {
     RunOptions options;
-    options.watch = [&](const std::string& err, int pid) {
-      const uint16_t port = port_of(err);
-      if (port == 0) return false;
-      asks(port);
-      ::kill(pid, SIGTERM);
-      return true;
-    };
+    options.watch = end_when_asked(asks);
     const Finished served =
         run({"serve", "served", "--listen", "127.0.0.1:0", "--catalogue", "catalogue.sqlite",
              "--allow-run", engine_->executor(), "--executors", "executors.yaml"},

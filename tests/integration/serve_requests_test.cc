@@ -32,13 +32,7 @@ class ServeRequestsTest : public XspTest {
   void serve(const std::function<void(uint16_t port)>& asks) const {
     RunOptions options;
     options.environment["XSP_MANIFESTS"] = (folder / "manifests").string();
-    options.watch = [&](const std::string& err, int pid) {
-      const uint16_t port = port_of(err);
-      if (port == 0) return false;
-      asks(port);
-      ::kill(pid, SIGTERM);
-      return true;
-    };
+    options.watch = end_when_asked(asks);
     const Finished served = run({"serve", "served", "--listen", "127.0.0.1:0", "--catalogue",
                                  "catalogue.sqlite", "--allow-run", "local", "--notes"},
                                 options);

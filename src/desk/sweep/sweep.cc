@@ -212,7 +212,7 @@ class Loop {
         return given_up("has taken no task", error);
       }
       if (now_s() - refusal_->tried_at < kSubmitPause_s) return Ok{};
-      // What was taken may be over already.
+      // The engine may have taken some of these tasks, and may have ended them already.
       for (const size_t i : indexes) tasks_[i].is_asked = tasks_[i].is_unsure && has_news(i);
       std::erase_if(indexes, [this](size_t i) { return tasks_[i].is_asked; });
     }

@@ -41,7 +41,7 @@ void take_iterations(RecordedRun* run) {
 Status count_warmup(store::Database& database, const RecordedRun& run) {
   if (run.traces.empty() || run.traces[0].calls != nullptr) return Ok{};
   XSP_CHECK_OK(database.query(
-      "UPDATE run SET warmup_iterations = (SELECT count(DISTINCT iteration) FROM span "
+      "UPDATE run SET warmup_iterations = (SELECT count(DISTINCT (process, iteration)) FROM span "
       "  WHERE span.run_id = run.run_id AND level = 2 AND iteration < 0) WHERE run_id = $run",
       {{"run", int64_t{run.info.run_id}}}));
   return Ok{};

@@ -12,7 +12,7 @@
 #include "desk/serve/testing.h"
 
 namespace {
-// What fsync() says; 0: what the disk says. The server's threads call it.
+// The error that fsync() returns to the threads of the server; 0: the disk decides.
 std::atomic<int> fsync_error = 0;
 }  // namespace
 
